@@ -1,0 +1,38 @@
+"""CLASSIC: continual and contrastive learning of aspect sentiment classification.
+
+The public names are found on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from classic._version import __version__
+
+_HOMES = {
+    "Example": "classic.types",
+    "Polarity": "classic.types",
+    "Prediction": "classic.types",
+    "Predictor": "classic.inference",
+    "Store": "classic.store",
+    "SystemConfig": "classic.systems",
+    "Task": "classic.types",
+    "learn_sequence": "classic.sequence",
+    "load_task": "classic.data",
+    "open_or_create": "classic.learning",
+    "read_examples": "classic.data",
+    "teach": "classic.learning",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'classic' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,145 @@
+"""Configuration: frozen dataclasses, three presets, strict reading and writing. Does not import torch.
+
+Each part of a system (training, backbone, method) has a configuration of its own beside its code and offers the same
+three presets: ``paper`` is what the paper prints, ``authors`` is what the released code does where it differs, and
+``default`` is what we found best within the time a laptop has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, TypeVar
+
+from classic.errors import InputError, unknown_name
+
+PresetName = Literal["default", "paper", "authors"]
+PRESETS: tuple[PresetName, ...] = ("default", "paper", "authors")
+
+C = TypeVar("C")
+
+
+def check_preset(name: str) -> PresetName:
+    """Returns the name if it is one of the three presets, else refuses it with a suggestion."""
+    for known in PRESETS:
+        if name == known:
+            return known
+    raise unknown_name("preset", name, list(PRESETS))
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A configuration as plain JSON values."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(kind: type[C], values: dict[str, Any], *, where: str = "configuration") -> C:
+    """Builds a configuration from plain values; unknown keys and values of the wrong type are refused."""
+    if not isinstance(values, dict):
+        raise InputError(f"{where} is {values!r}, a {type(values).__name__}", fix="give a table of keys and values")
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    built: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in known:
+            raise unknown_name("key", key, known, where=where)
+        built[key] = _check(hints[key], value, f"{where}.{key}")
+    return kind(**built)
+
+
+def _check(hint: Any, value: Any, where: str) -> Any:
+    origin = typing.get_origin(hint)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        return from_dict(hint, value, where=where)
+    if origin is Literal:
+        options = typing.get_args(hint)
+        if value not in options:
+            raise unknown_name("value", str(value), [str(option) for option in options], where=where)
+        return value
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        if value not in list(hint):
+            raise unknown_name("value", str(value), [str(option) for option in hint], where=where)
+        return hint(value)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in typing.get_args(hint):
+            return None
+        return _check(next(arm for arm in typing.get_args(hint) if arm is not type(None)), value, where)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
+        raise InputError(f"{where} is {value!r}, a {type(value).__name__}", fix=f"give a {hint.__name__}")
+    return value
+
+
+def replace(config: C, changes: dict[str, Any], *, where: str = "configuration") -> C:
+    """A copy with some values changed; dotted keys reach nested configurations ("gates.s_max": 200)."""
+    values = to_dict(config)
+    for key, value in changes.items():
+        target = values
+        *path, leaf = key.split(".")
+        for part in path:
+            if not isinstance(target.get(part), dict):
+                raise unknown_name("key", part, list(target), where=where)
+            target = target[part]
+        if leaf not in target:
+            raise unknown_name("key", leaf, list(target), where=where)
+        target[leaf] = value
+    return from_dict(type(config), values, where=where)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a task is trained.
+
+    Attributes:
+        learning_rate: Adam's step size for all weights but the mask embeddings, which have their own.
+        epochs: Passes over a small domain.
+        large_epochs: Passes over a domain with at least ``large_from`` training examples.
+        large_from: Where "large" begins; of the paper's domains only the two of SemEval are that large.
+        batch_size: Examples in a training batch.
+        optimiser: ``adam``, or the released code's ``authors_adam`` (no bias correction, per-tensor clipping).
+        weight_decay: Decoupled decay. Anything above 0 lets protected weights shrink and breaks old tasks.
+        clip_norm: Largest norm of the gradient; of all parameters together (adam) or of each tensor (authors_adam).
+        warmup: Share of a task's steps in which the rate climbs from 0.
+        schedule: ``linear`` decay to 0, ``constant`` after warm-up, or ``linear_twice`` (the released code's slip).
+        selection: Which epoch is kept: the one with the lowest validation loss or the highest macro-F1, or the last.
+        eval_batch_size: Examples in a batch without gradients.
+    """
+
+    learning_rate: float = 1e-3
+    epochs: int = 4
+    large_epochs: int = 2
+    large_from: int = 1000
+    batch_size: int = 16
+    optimiser: Literal["adam", "authors_adam"] = "adam"
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+    warmup: float = 0.1
+    schedule: Literal["linear", "constant", "linear_twice"] = "linear"
+    selection: Literal["loss", "macro_f1", "last"] = "loss"
+    eval_batch_size: int = 64
+
+    def epochs_for(self, examples: int) -> int:
+        """Passes over a domain with that many training examples."""
+        return self.large_epochs if examples >= self.large_from else self.epochs
+
+    @classmethod
+    def preset(cls, name: PresetName) -> TrainConfig:
+        """The recipe of that preset."""
+        if name == "paper":  # Sec. 4.3: Adam, 3e-5, batch 32, 10 epochs for SemEval and 30 for the others
+            return cls(
+                learning_rate=3e-5, epochs=30, large_epochs=10, batch_size=32, warmup=0.0, schedule="constant"
+            )
+        if name == "authors":  # released code: 5e-5, BertAdam with decay 0.01, schedule applied twice
+            return cls(
+                learning_rate=5e-5,
+                epochs=30,
+                large_epochs=10,
+                batch_size=32,
+                optimiser="authors_adam",
+                weight_decay=0.01,
+                schedule="linear_twice",
+            )
+        return cls()

@@ -1,0 +1,76 @@
+"""The errors a user can meet. Every message says what was wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class ClassicError(Exception):
+    """Base of all errors that are the fault of the input, the store or the surroundings, never of the code.
+
+    Args:
+        what: What was found, in one sentence.
+        fix: What the user can do about it.
+        exit_code: What the command line exits with: 2 for bad input, 1 for everything else.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, fix: str = "") -> None:
+        self.what = what
+        self.fix = fix
+        super().__init__(what if not fix else f"{what}\n  How to mend it: {fix}")
+
+
+class InputError(ClassicError):
+    """A value the user gave (an option, a name, a configuration key) cannot be used."""
+
+    exit_code = 2
+
+
+class DataError(InputError):
+    """A data file cannot be read. Knows the place, so that an editor can jump there.
+
+    The message never repeats the text of a review unless the reader passes it in ``what``.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: Path | str,
+        line: int | None = None,
+        column: int | None = None,
+        expected: str = "",
+        fix: str = "",
+    ) -> None:
+        self.path = str(path)
+        self.line = line
+        self.column = column
+        self.expected = expected
+        place = self.path
+        if line is not None:
+            place += f":{line}"
+            if column is not None:
+                place += f":{column}"
+        text = f"{place}: {what}"
+        if expected:
+            text += f"\n  Expected: {expected}"
+        super().__init__(text, fix=fix)
+
+
+class StoreError(ClassicError):
+    """A store is missing, busy, damaged or of another kind than expected."""
+
+
+class IncompatibleError(InputError):
+    """Two parts that cannot work together were asked to (a method and a backbone, a scenario and a rule)."""
+
+
+def unknown_name(kind: str, name: str, known: list[str], *, where: str = "") -> InputError:
+    """Builds the error for a name that is not in a fixed list, with the nearest one as a suggestion."""
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    place = f" in {where}" if where else ""
+    return InputError(f"unknown {kind} {name!r}{place}", fix=f"{hint}known: {', '.join(sorted(known))}")

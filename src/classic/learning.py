@@ -1,0 +1,261 @@
+"""Teaching a store a domain, and asking it: where data, system and store meet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from classic.batching import sorted_batches
+from classic.data.tasks import task_hash
+from classic.errors import InputError, StoreError
+from classic.evaluation.answers import answer
+from classic.evaluation.calibration import fit_temperature
+from classic.evaluation.metrics import accuracy, macro_f1
+from classic.files import json_bytes
+from classic.methods.base import Method
+from classic.modelcard import write_card
+from classic.modules.domain_map import DomainMap
+from classic.runinfo import peak_memory, surroundings
+from classic.seeding import Seeds
+from classic.store import Store, Version
+from classic.systems import SystemConfig, build
+from classic.training.checkpoint import Checkpoint
+from classic.training.loop import Watcher, learn_task
+from classic.types import POLARITIES, Example, Scenario, Task, TaskId
+
+_METHOD, _MAP = "method/", "map/"
+
+
+@dataclass
+class Learner:
+    """A model in memory: the method, and where its domains lie among each other.
+
+    Attributes:
+        config: The system.
+        seed: Root of all randomness.
+        method: What learns and answers.
+        map: Nearest domain and unfamiliar texts.
+        domains: Names of the learned domains, in order.
+        temperatures: Calibration fitted at each domain, with the number of examples it was fitted on.
+    """
+
+    config: SystemConfig
+    seed: int
+    method: Method
+    map: DomainMap
+    domains: list[str]
+    temperatures: list[tuple[float, int]]
+
+    @property
+    def temperature(self) -> float:
+        """The calibration in use: the geometric mean over the domains, each by its number of examples."""
+        fitted = [(value, count) for value, count in self.temperatures if count]
+        if not fitted:
+            return 1.0
+        logs = torch.tensor([value for value, _ in fitted], dtype=torch.float64).log()
+        weights = torch.tensor([count for _, count in fitted], dtype=torch.float64)
+        return float((logs * weights).sum().div(weights.sum()).exp())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything to be kept, by name."""
+        named = {_METHOD + name: tensor for name, tensor in self.method.tensors().items()}
+        return named | {_MAP + name: tensor for name, tensor in self.map.state_dict().items()}
+
+
+def new_learner(config: SystemConfig, seed: int, device: str = "cpu") -> Learner:
+    """An untaught model."""
+    method = build(config, seed, device)
+    probe = method.model.backbone.collate([Example("probe", "probe")])
+    width = method.model.backbone.surface(probe.to(device)).shape[1]
+    return Learner(config, seed, method, DomainMap(width), [], [])
+
+
+def load_learner(store: Store, number: int | None = None, device: str = "cpu") -> Learner:
+    """The model of a version, its files and its encoder checked."""
+    config = SystemConfig.from_dict(store.settings["system"])
+    learner = new_learner(config, store.settings["seed"], device)
+    found = learner.method.model.backbone.fingerprint()
+    if found["sha256"] != store.settings["encoder"]["sha256"]:
+        raise StoreError(
+            f"{store.path} was taught over an encoder with sha256 {store.settings['encoder']['sha256'][:12]}…, "
+            f"but {found['encoder']!r} here has {found['sha256'][:12]}…",
+            fix="use the encoder the store was made with",
+        )
+    tensors = store.tensors(number)
+    facts = store.version(number).record.get("facts")
+    own = {name.removeprefix(_METHOD): value for name, value in tensors.items() if name.startswith(_METHOD)}
+    if facts:
+        learner.method.restore(facts, own)
+    else:
+        learner.method.load_tensors(own)
+    for name, value in tensors.items():
+        if name.startswith(_MAP):
+            setattr(learner.map, name.removeprefix(_MAP), value)
+    chain = store.chain(number)
+    learner.domains = [version.domain for version in chain]
+    learner.temperatures = [tuple(version.record["temperature"]) for version in chain]
+    return learner
+
+
+def open_or_create(path: Path | str, config: SystemConfig | None, seed: int = 0) -> Store:
+    """The store at a path; made with the given system if there is none.
+
+    Raises:
+        InputError: If the store exists and learns with another system or seed than the one given.
+    """
+    if Store.exists(path):
+        store = Store.open(path)
+        wanted = config.to_dict() if config else store.settings["system"]
+        if wanted != store.settings["system"] or (config and seed != store.settings["seed"]):
+            raise InputError(
+                f"{path} learns with other settings: {_first_difference(wanted, store.settings['system'])}",
+                fix="leave the settings out (a store keeps its own) or make a new store",
+            )
+        return store
+    learner = new_learner(config or SystemConfig.preset(), seed)
+    settings = {
+        "system": learner.config.to_dict(),
+        "seed": seed,
+        "encoder": learner.method.model.backbone.fingerprint(),
+        "labels": [str(polarity) for polarity in POLARITIES],
+    }
+    base = {f"whole/{name}": tensor.contiguous() for name, tensor in learner.tensors().items()}
+    return Store.create(path, settings, base)
+
+
+def teach(
+    store: Store, task: Task, *, device: str = "cpu", watcher: Watcher | None = None, learner: Learner | None = None
+) -> tuple[Version, Learner]:
+    """Teaches a store one domain and publishes the new version.
+
+    Call it again after a crash with the same data: it goes on at the last finished epoch and publishes the same bytes.
+
+    Args:
+        store: The store.
+        task: The domain.
+        device: Where to compute.
+        watcher: Who looks on.
+        learner: The current version's model, if the caller has it in memory.
+    """
+    check_task(task)
+    data = task_hash(task)
+    with store.lock():
+        store.sweep()
+        done = _learned_before(store, task, data)
+        if done:
+            return done, learner or load_learner(store, device=device)
+        learner = learner or load_learner(store, device=device)
+        digest = store.digest()
+        job = hashlib.sha256(json_bytes([digest, task.name, data, surroundings()])).hexdigest()
+        checkpoint = Checkpoint(store.checkpoint, job)
+        log = learn_task(learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher)
+        record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs}
+        run = {
+            "seconds": log.seconds,
+            "cpu_seconds": log.cpu_seconds,
+            "peak_memory_bytes": peak_memory(),
+            "surroundings": surroundings(),
+        }
+        card = write_card(record, learner.config.to_dict(), learner.domains)
+        version = store.publish(learner.tensors(), record, run, card)
+        store.discard_work()
+        return version, learner
+
+
+def _learned_before(store: Store, task: Task, data: str) -> Version | None:
+    """The version that learned this very domain: a process that was killed after publishing finds its work done."""
+    for version in store.chain():
+        if version.domain != task.name:
+            continue
+        if version.record["data"] == data:
+            store.discard_work()
+            return version
+        raise InputError(
+            f"{store.path} has learned a domain {task.name!r} already, from other data",
+            fix="choose another name, or roll back to the version before it",
+        )
+    return None
+
+
+def check_task(task: Task) -> None:
+    """Refuses a domain that cannot be learned, before anything is changed."""
+    if len(task.train) < 2:
+        raise InputError(f"domain {task.name!r} has {len(task.train)} training examples", fix="give at least two")
+    if len(task.classes) < 2:
+        raise InputError(
+            f"all training examples of domain {task.name!r} are {task.classes[0]}",
+            fix="give examples of at least two polarities",
+        )
+
+
+def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
+    """Measures the model that was just taught and takes the domain into the map."""
+    method, index = learner.method, learner.method.learned - 1
+    learner.map.add(surfaces(method, task.train), surfaces(method, task.valid))
+    learner.domains.append(task.name)
+    temperature, fitted_on = 1.0, len(task.valid)
+    if task.valid:
+        logits = answer(method, task.valid, learner.config.task_id, index)
+        temperature = fit_temperature(logits, truth(task.valid))
+    learner.temperatures.append((temperature, fitted_on))
+    record: dict[str, Any] = {
+        "domain": task.name,
+        "domains": list(learner.domains),
+        "counts": {
+            part: {str(p): sum(e.polarity is p for e in examples) for p in POLARITIES}
+            for part, examples in (("train", task.train), ("valid", task.valid), ("test", task.test))
+        },
+        "classes": [str(polarity) for polarity in task.classes],
+        "facts": method.facts(),
+        "temperature": [temperature, fitted_on],
+        "scores": {
+            part: score(learner, examples, task.classes, index)
+            for part, examples in (("valid", task.valid), ("test", task.test))
+            if examples
+        },
+    }
+    return record | method.report()
+
+
+def surfaces(method: Method, examples: Sequence[Example]) -> Tensor:
+    """Text surfaces (n, d) for the domain map."""
+    backbone = method.model.backbone
+    found = [torch.zeros(0)] * len(examples)
+    with torch.no_grad():
+        for batch in sorted_batches(backbone, examples, 64):
+            for row, surface in zip(batch.rows.tolist(), backbone.surface(batch.to(method.present.device)), strict=True):
+                found[row] = surface.cpu()
+    return torch.stack(found) if found else torch.zeros(0)
+
+
+def truth(examples: Sequence[Example]) -> Tensor:
+    """True classes (n,)."""
+    return torch.tensor([-1 if e.polarity is None else e.polarity.index for e in examples])
+
+
+def score(learner: Learner, examples: Sequence[Example], classes: Sequence[object], index: int) -> dict[str, float]:
+    """Accuracy and both macro-F1 of the newest model on labelled examples of a domain."""
+    rule = TaskId.GIVEN if learner.config.scenario is Scenario.TIL else learner.config.task_id
+    predicted = answer(learner.method, examples, rule, index).argmax(dim=1).tolist()
+    true = truth(examples).tolist()
+    own = [polarity.index for polarity in POLARITIES if polarity in classes]
+    return {
+        "accuracy": accuracy(true, predicted),
+        "macro_f1": macro_f1(true, predicted),
+        "fair_macro_f1": macro_f1(true, predicted, labels=own),
+        "examples": len(examples),
+    }
+
+
+def _first_difference(left: Any, right: Any, path: str = "") -> str:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted(left.keys() | right.keys()):
+            if left.get(key) != right.get(key):
+                return _first_difference(left.get(key), right.get(key), f"{path}.{key}".lstrip("."))
+    return f"{path} is {right!r} there, {left!r} was asked for" if path else f"the seed is {right!r} there"

@@ -1,0 +1,120 @@
+"""A whole sequence of tasks through a store, tested after every task. Resumable: the store remembers what is done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from classic.config import to_dict
+from classic.evaluation.answers import answer
+from classic.evaluation.matrix import ResultMatrix
+from classic.evaluation.metrics import accuracy, macro_f1
+from classic.learning import Learner, load_learner, open_or_create, teach, truth
+from classic.store import Store, Version
+from classic.systems import SystemConfig
+from classic.training.loop import Watcher
+from classic.types import Example, Task
+
+Rows = Literal["all", "last"]
+
+
+def learn_sequence(
+    path: Path | str,
+    tasks: Sequence[Task],
+    config: SystemConfig,
+    *,
+    seed: int = 0,
+    rows: Rows = "all",
+    device: str = "cpu",
+    watcher: Watcher | None = None,
+    on_task: Callable[[Version, ResultMatrix], None] | None = None,
+) -> tuple[Store, ResultMatrix]:
+    """Learns tasks in order and fills the result matrix.
+
+    Args:
+        path: The store; made if there is none, taken up where it stands if there is one.
+        tasks: The tasks in order.
+        config: The system.
+        seed: Root of all randomness.
+        rows: Test every task so far after each task (``all``), or each task when it was learned and all of them at the
+            end (``last``), which is what final and forward scores need.
+        device: Where to compute.
+        watcher: Who looks on while a task is trained.
+        on_task: Called after each task was tested.
+    """
+    store = open_or_create(path, config, seed)
+    matrix = ResultMatrix([task.name for task in tasks])
+    learner: Learner | None = None
+    for index, task in enumerate(tasks):
+        learned = store.domains()
+        if index < len(learned):  # done by an earlier process
+            version = store.chain()[index]
+        else:
+            ready = learner if learner and learner.method.learned == index else None
+            version, learner = teach(store, task, device=device, watcher=watcher, learner=ready)
+        wanted = [u for u in range(index + 1) if rows == "all" or u == index or index == len(tasks) - 1]
+        scores = store.read_scores(version.number)
+        if any(tasks[u].name not in scores for u in wanted):
+            if learner is None or learner.method.learned != index + 1:
+                learner = load_learner(store, version.number, device)
+            missing = [tasks[u] for u in wanted if tasks[u].name not in scores]
+            scores |= {task.name: confusion(learner, task.name, task.test) for task in missing}
+            store.write_scores(version.number, scores)
+        for u in wanted:
+            true, said = expand(scores[tasks[u].name])
+            matrix.record(index, u, true, said, [polarity.index for polarity in tasks[u].classes])
+        if on_task:
+            on_task(version, matrix)
+    return store, matrix
+
+
+def confusion(learner: Learner, name: str, examples: Sequence[Example]) -> dict[str, Any]:
+    """Counts of (true, answered) pairs: all that is kept of a test, enough for every score."""
+    index = learner.domains.index(name) if name in learner.domains else None
+    said = answer(learner.method, examples, learner.config.task_id, index).argmax(dim=1).tolist()
+    counted = Counter(zip(truth(examples).tolist(), said, strict=True))
+    return {"pairs": [[true, answered, count] for (true, answered), count in sorted(counted.items())]}
+
+
+def expand(counted: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """Truth and answers, one entry per example, from the counts of `confusion`."""
+    pairs = counted["pairs"]
+    return [t for t, _, count in pairs for _ in range(count)], [s for _, s, count in pairs for _ in range(count)]
+
+
+def scores_of(counted: dict[str, Any]) -> dict[str, float]:
+    """Accuracy and both macro-F1 from the counts of `confusion`."""
+    true, said = expand(counted)
+    return {
+        "accuracy": accuracy(true, said),
+        "macro_f1": macro_f1(true, said),
+        "fair_macro_f1": macro_f1(true, said, labels=sorted(set(true))),
+    }
+
+
+def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
+    """A result as plain JSON: scores, cost, and everything that determines them."""
+    chain = store.chain()
+    runs = [version.run for version in chain]
+    return {
+        "scores": {
+            f"{when}_{metric}": getattr(matrix, f"{when}_{metric}")
+            for when in ("final", "forward")
+            for metric in ("accuracy", "f1", "fair_f1")
+        },
+        "matrix": matrix.to_dict(),
+        "capacity": [version.record.get("capacity") for version in chain],
+        "transfer": [version.record.get("transfer") for version in chain],
+        "seconds": sum(run["seconds"] for run in runs),
+        "cpu_seconds": sum(run["cpu_seconds"] for run in runs),
+        "seconds_per_task": [run["seconds"] for run in runs],
+        "peak_memory_bytes": max(run["peak_memory_bytes"] for run in runs),
+        "surroundings": runs[-1]["surroundings"],
+        "system": to_dict(SystemConfig.from_dict(store.settings["system"])),
+        "seed": store.settings["seed"],
+        "encoder": store.settings["encoder"],
+        "data": [version.record["data"] for version in chain],
+        "store_sha256": store.digest(),
+    }

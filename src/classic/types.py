@@ -1,0 +1,175 @@
+"""The words of the product, one meaning each. Importing this module does not import torch.
+
+Shape letters used everywhere: B examples in a batch, L tokens, d token width, D feature width, C classes, T tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from classic.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Polarity(StrEnum):
+    """What a sentence says about an aspect. The order is the order of the logits."""
+
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+
+    @property
+    def index(self) -> int:
+        """Column of the logits: positive 0, negative 1, neutral 2."""
+        return POLARITIES.index(self)
+
+
+POLARITIES: tuple[Polarity, ...] = (Polarity.POSITIVE, Polarity.NEGATIVE, Polarity.NEUTRAL)
+
+
+class Scenario(StrEnum):
+    """Whether a prediction is told the task (TIL: one head per task) or not (DIL: one shared head)."""
+
+    DIL = "dil"
+    TIL = "til"
+
+
+class TaskId(StrEnum):
+    """How the task of a test example is found: given, the last one learned, or the least uncertain one."""
+
+    GIVEN = "given"
+    LAST = "last"
+    ENTROPY = "ent"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One aspect in one sentence.
+
+    Attributes:
+        sentence: The sentence as it was read.
+        aspect: The aspect term.
+        polarity: What is said about the aspect; None when it is to be predicted.
+        span: Character range of the aspect in the sentence, where the source tells it.
+    """
+
+    sentence: str
+    aspect: str
+    polarity: Polarity | None = None
+    span: tuple[int, int] | None = None
+
+
+def make_example(sentence: str, aspect: str | tuple[int, int]) -> Example:
+    """An example to be predicted, from an aspect term or its span; refuses what cannot be meant."""
+    if isinstance(aspect, tuple):
+        start, end = aspect
+        if not 0 <= start < end <= len(sentence):
+            raise InputError(
+                f"span {start}:{end} lies outside the sentence of {len(sentence)} characters",
+                fix="count characters from 0; the end is the first character after the aspect",
+            )
+        return Example(sentence, sentence[start:end], None, (start, end))
+    if not aspect.strip() or not sentence.strip():
+        raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
+    start = sentence.find(aspect)
+    once = start >= 0 and sentence.find(aspect, start + 1) < 0
+    return Example(sentence, aspect, None, (start, start + len(aspect)) if once else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One domain to be learned. "Domain" is the users' word for it."""
+
+    name: str
+    train: tuple[Example, ...]
+    valid: tuple[Example, ...] = ()
+    test: tuple[Example, ...] = ()
+
+    @property
+    def classes(self) -> tuple[Polarity, ...]:
+        """The polarities its training examples have, in logit order."""
+        present = {example.polarity for example in self.train}
+        return tuple(polarity for polarity in POLARITIES if polarity in present)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Examples as tensors.
+
+    Attributes:
+        inputs: What the backbone's forward pass takes, by name; every tensor has B rows.
+        labels: (B,) logit index of the true polarity, -1 where unknown.
+        rows: (B,) position of each example in the data set the batch was drawn from.
+    """
+
+    inputs: dict[str, Tensor]
+    labels: Tensor
+    rows: Tensor
+
+    def __len__(self) -> int:
+        return int(self.labels.shape[0])
+
+    def to(self, device: object) -> Batch:
+        """The same batch on another device."""
+        moved = {name: value.to(device) for name, value in self.inputs.items()}  # type: ignore[call-overload]
+        return Batch(moved, self.labels.to(device), self.rows.to(device))  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a model says about a batch: features (B, D) and logits (B, C)."""
+
+    features: Tensor
+    logits: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where in the training of a task we are; all counters start at 0."""
+
+    task: int
+    epoch: int
+    epochs: int
+    batch: int
+    batches: int
+
+    @property
+    def epoch_progress(self) -> float:
+        """(b - 1) / (B - 1) of Eq. (5): 0 at the first batch of an epoch, 1 at its last."""
+        return self.batch / (self.batches - 1) if self.batches > 1 else 1.0
+
+    @property
+    def task_progress(self) -> float:
+        """The same over all epochs of the task."""
+        last = self.epochs * self.batches - 1
+        return (self.epoch * self.batches + self.batch) / last if last > 0 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the predictor says about one aspect.
+
+    Attributes:
+        sentence: The sentence.
+        aspect: The aspect term.
+        span: Character range of the aspect, if it is known or the aspect occurs exactly once.
+        polarity: The most probable polarity.
+        probabilities: Calibrated probability of each polarity, in logit order.
+        nearest_domain: The learned domain the sentence resembles most.
+        unfamiliar: Whether the sentence is unlike everything that was learned.
+        truncated: Whether the sentence was too long and only its beginning was read.
+    """
+
+    sentence: str
+    aspect: str
+    span: tuple[int, int] | None
+    polarity: Polarity
+    probabilities: tuple[float, float, float]
+    nearest_domain: str
+    unfamiliar: bool
+    truncated: bool = False
+    version: int = field(default=0)
