@@ -1,0 +1,1 @@
+"""Building blocks that backbones and methods are made of."""
