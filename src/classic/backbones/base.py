@@ -1,0 +1,68 @@
+"""What a backbone is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from classic.modules.plastic import Plastic
+from classic.types import Batch, Example
+
+
+class Need(StrEnum):
+    """What a method may need of a backbone."""
+
+    PLASTIC = "layers that can be gated, measured, projected or made noisy"
+    FROZEN_TOKENS = "token states that never change"
+    LANGUAGE_MODEL = "a language model that can generate text"
+
+
+class Backbone(nn.Module):
+    """Text to features.
+
+    A parameter is *frozen* when it never trains under any method. Frozen parameters are not saved with a model: they come
+    from the encoder, which is named and checked by its hash.
+    """
+
+    provides: ClassVar[frozenset[Need]] = frozenset()
+    features: int
+
+    @abstractmethod
+    def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:
+        """Turns examples into a batch padded to its own longest, never to a constant."""
+
+    @abstractmethod
+    def lengths(self, examples: Sequence[Example]) -> list[int]:
+        """How long each example is, in the unit that costs time."""
+
+    @abstractmethod
+    def tokens(self, batch: Batch) -> Tensor:
+        """Token states (B, L, d)."""
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Tensor:
+        """Features (B, D)."""
+
+    def plastic(self) -> dict[str, Plastic]:
+        """The layers a method may act on, by a stable name, inputs before outputs."""
+        return {}
+
+    def norms(self) -> list[nn.LayerNorm]:
+        """Trainable LayerNorms: few numbers, so every task may own a copy."""
+        return []
+
+    @abstractmethod
+    def surface(self, batch: Batch) -> Tensor:
+        """What a text is about (B, d), before anything that learns: the same in every version of a model."""
+
+    def truncated(self, examples: Sequence[Example]) -> list[bool]:
+        """Whether each example is too long to be read whole."""
+        return [False] * len(examples)
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, str]:
+        """What the frozen part is: name and sha256, so that a store never meets another encoder."""

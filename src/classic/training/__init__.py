@@ -1,0 +1,1 @@
+"""Training: the only loop, its optimiser, its checkpoints."""

@@ -1,0 +1,224 @@
+"""The only training loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from classic.batching import shuffled_rows, sorted_batches
+from classic.config import TrainConfig
+from classic.evaluation.metrics import macro_f1
+from classic.methods.base import Method, Phase
+from classic.seeding import Seeds
+from classic.training.checkpoint import Checkpoint
+from classic.training.optimiser import (
+    build_optimiser,
+    clip_gradients,
+    load_optimiser,
+    optimiser_tensors,
+    set_rate,
+)
+from classic.types import Example, Step, Task
+
+
+class Watcher(Protocol):
+    """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""
+
+    def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
+        """A phase begins, or goes on after ``done`` epochs."""
+
+    def on_step(self, step: Step, terms: dict[str, float]) -> None:
+        """A step was made; the terms of its loss."""
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        """An epoch ended; its record."""
+
+
+class Silence:
+    """Nobody looks on."""
+
+    def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
+        """Nothing."""
+
+    def on_step(self, step: Step, terms: dict[str, float]) -> None:
+        """Nothing."""
+
+    def on_epoch(self, record: dict[str, Any]) -> None:
+        """Nothing."""
+
+
+@dataclass
+class TaskLog:
+    """What happened while a task was learned.
+
+    Attributes:
+        epochs: One record per epoch: terms of the loss, validation, whether it is the best so far.
+        seconds: Wall time, over all processes that worked on the task.
+        cpu_seconds: CPU time, likewise; of no account which other programs ran beside it.
+    """
+
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+def learn_task(
+    method: Method,
+    task: Task,
+    config: TrainConfig,
+    seeds: Seeds,
+    checkpoint: Checkpoint | None = None,
+    watcher: Watcher | None = None,
+) -> TaskLog:
+    """Teaches a method one task. Kill it anywhere: the next call goes on and ends with the same bytes.
+
+    Args:
+        method: What learns; changed in place.
+        task: What is learned.
+        config: How.
+        seeds: Randomness.
+        checkpoint: Where the state is kept after every epoch.
+        watcher: Who looks on.
+    """
+    watcher = watcher or Silence()
+    index, log = method.learned, TaskLog()
+    clock, cpu_clock = time.perf_counter(), time.process_time()
+    method.start_task(task, seeds)
+    saved = checkpoint.load() if checkpoint else None
+    resumed = (0.0, 0.0)
+    if saved:
+        log.epochs = saved[1]["epochs"]
+        resumed = (saved[1]["seconds"], saved[1]["cpu_seconds"])
+    for number, phase in enumerate(method.plan(task)):
+        if saved and saved[1]["phase"] > number:
+            continue
+        run = _PhaseRun(method, task, phase, config, seeds, index)
+        if saved and saved[1]["phase"] == number:
+            run.take_up(*saved)
+        watcher.on_start(task.name, phase.name, run.epochs, run.batches, run.epoch)
+        while run.epoch < run.epochs:
+            record = run.train_epoch(watcher)
+            log.epochs.append(record)
+            log.seconds = resumed[0] + time.perf_counter() - clock
+            log.cpu_seconds = resumed[1] + time.process_time() - cpu_clock
+            watcher.on_epoch(record)
+            if checkpoint:
+                counters = {
+                    "phase": number,
+                    "epochs": log.epochs,
+                    "seconds": log.seconds,
+                    "cpu_seconds": log.cpu_seconds,
+                }
+                checkpoint.save(*run.state(counters))
+        run.restore_best()
+    method.finish_task(task)
+    log.seconds = resumed[0] + time.perf_counter() - clock
+    log.cpu_seconds = resumed[1] + time.process_time() - cpu_clock
+    return log
+
+
+class _PhaseRun:
+    """One phase of one task on its way through the epochs."""
+
+    def __init__(
+        self, method: Method, task: Task, phase: Phase, config: TrainConfig, seeds: Seeds, index: int
+    ) -> None:
+        self.method, self.task, self.phase, self.config = method, task, phase, config
+        self.seeds, self.index = seeds, index
+        self.epochs = config.epochs_for(len(task.train))
+        self.lengths = method.model.backbone.lengths(phase.examples)
+        self.batches = math.ceil(len(phase.examples) / config.batch_size)
+        self.parameters = [p for group in phase.groups for p in group.parameters]
+        self.optimiser = build_optimiser(phase.groups, config)
+        self.epoch = 0
+        self.best: dict[str, Tensor] = {}
+        self.best_score = -math.inf
+
+    def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
+        place = (self.index, self.phase.name, self.epoch)
+        self.seeds.seed_dropout(*place)
+        generator = self.seeds.generator("shuffle", *place)
+        rows_of_batches = shuffled_rows(self.lengths, self.config.batch_size, generator)
+        sums: dict[str, float] = {}
+        self.method.train()
+        for number, rows in enumerate(rows_of_batches):
+            step = Step(self.index, self.epoch, self.epochs, number, len(rows_of_batches))
+            terms = self._train_step(rows, step)
+            for name, value in terms.items():
+                sums[name] = sums.get(name, 0.0) + value
+            watcher.on_step(step, terms)
+        record: dict[str, Any] = {
+            "phase": self.phase.name,
+            "epoch": self.epoch,
+            "terms": {name: value / len(rows_of_batches) for name, value in sums.items()},
+        }
+        self.epoch += 1
+        self._validate(record)
+        return record
+
+    def _train_step(self, rows: list[int], step: Step) -> dict[str, float]:
+        batch = self.method.model.backbone.collate([self.phase.examples[row] for row in rows], rows)
+        batch = batch.to(self.method.present.device)
+        terms = self.method.loss(batch, step)
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+        self.method.edit_gradients(step)
+        clip_gradients(self.parameters, self.config)
+        set_rate(
+            self.optimiser, self.config, step.epoch * step.batches + step.batch, self.epochs * step.batches
+        )
+        self.optimiser.step()
+        self.method.after_update(step)
+        return {name: float(value.detach()) for name, value in terms.items()}
+
+    def _validate(self, record: dict[str, Any]) -> None:
+        """Scores the epoch on the validation examples and remembers the weights of the best one."""
+        if self.task.valid:
+            loss, f1 = validate(self.method, self.task.valid, self.config.eval_batch_size)
+            record |= {"valid_loss": loss, "valid_f1": f1}
+            score = {"loss": -loss, "macro_f1": f1, "last": float(self.epoch)}[self.config.selection]
+        else:
+            score = float(self.epoch)
+        record["best"] = score > self.best_score
+        if record["best"]:
+            self.best_score = score
+            self.best = {name: tensor.clone() for name, tensor in self.method.tensors().items()}
+
+    def restore_best(self) -> None:
+        if self.best:
+            self.method.load_tensors(self.best)
+
+    def state(self, counters: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = {f"model/{name}": tensor for name, tensor in self.method.tensors().items()}
+        tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
+        tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser_tensors(self.optimiser).items()}
+        return tensors, counters | {"epoch": self.epoch, "best_score": self.best_score}
+
+    def take_up(self, tensors: dict[str, Tensor], counters: dict[str, Any]) -> None:
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = tensor
+        self.method.load_tensors(parts["model"])
+        self.best = parts["best"]
+        load_optimiser(self.optimiser, parts["optimiser"])
+        self.epoch, self.best_score = counters["epoch"], counters["best_score"]
+
+
+def validate(method: Method, examples: tuple[Example, ...], batch_size: int) -> tuple[float, float]:
+    """Mean cross-entropy and macro-F1 of the model in training, as it would be kept (masks rounded)."""
+    method.eval()
+    total, truth, predicted = 0.0, [], []
+    with torch.no_grad():
+        for batch in sorted_batches(method.model.backbone, examples, batch_size):
+            batch = batch.to(method.present.device)
+            logits = method.logits(batch)
+            total += float(torch.nn.functional.cross_entropy(logits, batch.labels, reduction="sum"))
+            truth += batch.labels.tolist()
+            predicted += logits.argmax(dim=1).tolist()
+    return total / len(examples), macro_f1(truth, predicted)
