@@ -1,0 +1,159 @@
+"""CSV and TSV with a header. Every cell knows its line and column, which csv.reader cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from classic.data.readers.row import FIELD_NAMES, Note, Row, make_example, match_fields, require_fields
+from classic.data.readers.source import Place, Source, text_lines, without_line_end
+from classic.errors import DataError
+
+DELIMITERS = (",", "\t", ";")
+MAX_CELL = 131_072
+"""The limit of the standard library's csv module."""
+MAX_COLUMNS = 1_000
+
+KNOWN_NAMES = frozenset(name for names in FIELD_NAMES.values() for name in names)
+
+
+@dataclass(slots=True)
+class _Record:
+    line: int
+    cells: list[str] = field(default_factory=list)
+    places: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def is_blank(self) -> bool:
+        return len(self.cells) == 1 and not self.cells[0].strip()
+
+
+def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row]:
+    """Streams the rows; unknown columns are ignored, blank lines skipped."""
+    lines = text_lines(source)
+    header, delimiter = _read_header(lines, source.path)
+    columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]))
+    names = f" among {len(header.cells)} columns" if columns else "; the first line is no header"
+    require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names)
+    for record in _records(lines, source.path, delimiter):
+        if len(record.cells) != len(header.cells):
+            short = len(record.cells) < len(header.cells)
+            line, column = record.places[-1 if short else len(header.cells)]
+            raise Place(source.path, line, column).error(
+                f"a row with {len(record.cells)} cells",
+                expected=f"{len(header.cells)} cells, as in the header",
+                fix="put a text that contains the delimiter in double quotes",
+            )
+
+        def where(name: str, record: _Record = record) -> Place:
+            return Place(source.path, *record.places[columns.get(name, 0)])
+
+        values: dict[str, object] = {name: record.cells[index] for name, index in columns.items()}
+        yield Row(make_example(values, labelled=labelled, where=where), record.line)
+
+
+def sniff_delimiter(header: str) -> str:
+    """The delimiter that turns the header into the most known column names, then into the most columns."""
+
+    def score(delimiter: str) -> tuple[int, int]:
+        names = [name.strip().strip('"').strip().casefold() for name in header.split(delimiter)]
+        return sum(name in KNOWN_NAMES for name in names), len(names)
+
+    # max keeps the first of equals, so the answer never depends on chance.
+    return max(DELIMITERS, key=score)
+
+
+def known_columns(header: str) -> int:
+    """How many known column names a first line has, under its best delimiter."""
+    names = header.split(sniff_delimiter(header))
+    return sum(name.strip().strip('"').strip().casefold() in KNOWN_NAMES for name in names)
+
+
+def _read_header(lines: Iterator[tuple[int, str]], path: str) -> tuple[_Record, str]:
+    for number, line in lines:
+        if line.strip():
+            delimiter = sniff_delimiter(without_line_end(line))
+            return _read_record(number, line, lines, path, delimiter), delimiter
+    raise Place(path, 1, 1).error("the file is empty", expected="a header with sentence, aspect, polarity")
+
+
+def _records(lines: Iterator[tuple[int, str]], path: str, delimiter: str) -> Iterator[_Record]:
+    for number, line in lines:
+        record = _read_record(number, line, lines, path, delimiter)
+        if not record.is_blank:
+            yield record
+
+
+def _read_record(number: int, line: str, lines: Iterator[tuple[int, str]], path: str, delimiter: str) -> _Record:
+    """Reads one record, which may go on over several lines inside quotes."""
+    record = _Record(number)
+    at = 0
+    while True:
+        place = Place(path, number, at + 1)
+        record.places.append((number, at + 1))
+        if len(record.places) > MAX_COLUMNS:
+            raise place.error(f"more than {MAX_COLUMNS:,} columns", expected="a table of sentences and aspects")
+        if line.startswith('"', at):
+            cell, number, line, at = _read_quoted(number, line, at, lines, place)
+            end = len(without_line_end(line))
+            if at < end and not line.startswith(delimiter, at):
+                raise Place(path, number, at + 1).error(
+                    "text behind a closing quote",
+                    expected="a delimiter or the end of the line",
+                    fix='write a quote inside a quoted text as ""',
+                )
+        else:
+            end = len(without_line_end(line))
+            found = line.find(delimiter, at, end)
+            stop = found if found >= 0 else end
+            cell, at = line[at:stop], stop
+            if (bare := cell.find("\r")) >= 0:
+                raise Place(path, number, stop - len(cell) + bare + 1).error(
+                    "a carriage return inside a row",
+                    expected="LF or CR LF at the end of a line",
+                    fix="save the file with LF line ends, or put the text in double quotes",
+                )
+        if len(cell) > MAX_CELL:
+            raise _cell_too_long(place)
+        record.cells.append(cell)
+        if at >= end:
+            return record
+        at += 1
+
+
+def _read_quoted(
+    number: int, line: str, at: int, lines: Iterator[tuple[int, str]], place: Place
+) -> tuple[str, int, str, int]:
+    """Reads a quoted cell; returns it with the line it ends on and the offset behind its closing quote."""
+    parts: list[str] = []
+    size = 0
+    at += 1
+    while True:
+        quote = line.find('"', at)
+        parts.append(line[at:] if quote < 0 else line[at:quote])
+        size += len(parts[-1])
+        if size > MAX_CELL:
+            raise _cell_too_long(place)
+        if quote < 0:
+            following = next(lines, None)
+            if following is None:
+                raise place.error(
+                    "a quote that is never closed",
+                    expected="a closing double quote",
+                    fix='close it, or write a quote inside a quoted text as ""',
+                )
+            number, line = following
+            at = 0
+        elif line.startswith('"', quote + 1):
+            parts.append('"')
+            at = quote + 2
+        else:
+            return "".join(parts), number, line, quote + 1
+
+
+def _cell_too_long(place: Place) -> DataError:
+    return place.error(
+        f"a cell of more than {MAX_CELL:,} characters",
+        expected="one sentence per cell",
+        fix="check that the quote at this place is closed",
+    )

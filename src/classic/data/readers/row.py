@@ -1,0 +1,179 @@
+"""What every reader has in common: names of fields, labels, and the checks each example must pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
+
+from classic.data.readers.source import Place
+from classic.types import Example, Polarity
+
+MAX_TEXT = 10_000
+"""Longest sentence or aspect, in characters."""
+
+FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
+    "sentence": ("sentence", "text", "review"),
+    "aspect": ("aspect", "term", "span_text"),
+    "polarity": ("polarity", "label", "sentiment"),
+    "start": ("start", "from"),
+    "end": ("end", "to"),
+}
+
+WORD_LABELS: Mapping[str, Polarity] = {
+    "positive": Polarity.POSITIVE,
+    "negative": Polarity.NEGATIVE,
+    "neutral": Polarity.NEUTRAL,
+    "pos": Polarity.POSITIVE,
+    "neg": Polarity.NEGATIVE,
+    "neu": Polarity.NEUTRAL,
+    "+": Polarity.POSITIVE,
+    "-": Polarity.NEGATIVE,
+}
+
+_FORBIDDEN = re.compile("[\0\ud800-\udfff]")
+_WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An example and the physical line it stands on (for Parquet: the row number)."""
+
+    example: Example
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something a reader left out on purpose; never contains review text."""
+
+    kind: str
+    line: int
+    message: str
+
+
+Where = Callable[[str], Place]
+"""Tells the place of a field by its canonical name; called only when something is wrong."""
+
+
+def match_fields(names: Iterable[str], where: Callable[[int], Place]) -> dict[str, int]:
+    """Maps canonical field names to positions among ``names``; unknown names are ignored."""
+    found: dict[str, int] = {}
+    for index, name in enumerate(names):
+        wanted = name.strip().casefold()
+        for field, known in FIELD_NAMES.items():
+            if wanted in known:
+                if field in found:
+                    raise where(index).error(
+                        f"a second field for the {field}",
+                        expected=f"exactly one of {', '.join(known)}",
+                        fix="remove or rename one of the two",
+                    )
+                found[field] = index
+    return found
+
+
+def require_fields(found: Container[str], labelled: bool, where: Callable[[], Place], seen: str = "") -> None:
+    """Refuses data without sentence, aspect or (when labelled) polarity."""
+    needed = ("sentence", "aspect", "polarity") if labelled else ("sentence", "aspect")
+    for field in needed:
+        if field not in found:
+            raise where().error(
+                f"no field for the {field}{seen}",
+                expected=f"a field called {' or '.join(FIELD_NAMES[field])}",
+                fix="name the fields sentence, aspect, polarity (and optionally start, end)",
+            )
+
+
+def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[str, Polarity]) -> Polarity | None:
+    """Turns a label into a polarity; a missing one is allowed only if the data need not be labelled."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        if not labelled:
+            return None
+        raise where("polarity").error(
+            "the polarity is missing", expected=f"one of {', '.join(labels)}", fix="add the label"
+        )
+    polarity = labels.get(value.strip().casefold()) if isinstance(value, str) else None
+    if polarity is None:
+        raise where("polarity").error(
+            f"unknown label {_shown(value)}",
+            expected=f"one of {', '.join(labels)}",
+            fix="write the label as a word; numbers mean different things in different data sets",
+        )
+    return polarity
+
+
+def make_example(
+    values: Mapping[str, object],
+    *,
+    labelled: bool,
+    where: Where,
+    labels: Mapping[str, Polarity] = WORD_LABELS,
+) -> Example:
+    """Checks the raw values of one example, by canonical field name, and builds it."""
+    sentence = _text(values.get("sentence"), "sentence", where)
+    aspect = _text(values.get("aspect"), "aspect", where)
+    polarity = parse_polarity(values.get("polarity"), labelled, where, labels)
+    start = _offset(values.get("start"), "start", where)
+    end = _offset(values.get("end"), "end", where)
+    if start is None:
+        if end is not None:
+            raise where("end").error("an end without a start", expected="both or none", fix="add the start")
+        return Example(sentence, aspect, polarity)
+    span = (start, start + len(aspect) if end is None else end)
+    check_span(sentence, aspect, span, where)
+    return Example(sentence, aspect, polarity, span)
+
+
+def check_span(sentence: str, aspect: str, span: tuple[int, int], where: Where) -> None:
+    """The characters from start to end must be the aspect; only upper and lower case may differ."""
+    start, end = span
+    if end > len(sentence) or sentence[start:end].casefold() != aspect.casefold():
+        found = sentence.find(aspect)
+        hint = f"the aspect first stands at {found}" if found >= 0 else "the aspect is not in the sentence"
+        raise where("start").error(
+            f"characters {start} to {end} of the sentence are not the aspect",
+            expected="offsets in characters, counted from 0, the end exclusive",
+            fix=f"{hint}; correct the offsets or leave them out",
+        )
+
+
+def _text(value: object, field: str, where: Where) -> str:
+    if not isinstance(value, str):
+        found = "no value" if value is None else f"a value of type {type(value).__name__}"
+        raise where(field).error(f"{found} for the {field}", expected="a text", fix=f"give the {field} as text")
+    if not value.strip():
+        raise where(field).error(f"the {field} is empty", expected="a text", fix="fill it in or remove the row")
+    if len(value) > MAX_TEXT:
+        raise where(field).error(
+            f"the {field} has {len(value):,} characters",
+            expected=f"at most {MAX_TEXT:,}",
+            fix="split the review into sentences",
+        )
+    if bad := _FORBIDDEN.search(value):
+        kind = "a NUL character" if bad.group() == "\0" else f"half a surrogate pair (U+{ord(bad.group()):04X})"
+        raise where(field).error(
+            f"{kind} in the {field}, at character {bad.start()}",
+            expected="valid Unicode text",
+            fix="write the file again as UTF-8 from the original text",
+        )
+    return value
+
+
+def _offset(value: object, field: str, where: Where) -> int | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9:
+        return value
+    raise where(field).error(
+        f"{_shown(value)} is not a position", expected="a whole number, 0 or more", fix=f"correct the {field}"
+    )
+
+
+def _shown(value: object) -> str:
+    """A short value as it is; a long one could be a review in the wrong column and is not repeated."""
+    if isinstance(value, str) and len(value) > 20:
+        return f"of {len(value)} characters"
+    return ascii(value) if isinstance(value, (str, int, float, bool)) else f"of type {type(value).__name__}"

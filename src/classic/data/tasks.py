@@ -1,0 +1,114 @@
+"""From files to tasks: a folder with splits, a single file, or one of the paper's 19 domains."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+from classic.data.domains import domain
+from classic.data.readers import Note, Row, read_rows
+from classic.data.splits import split_examples
+from classic.errors import DataError, InputError
+from classic.types import Example, Task
+
+SPLITS = ("train", "valid", "test")
+_STEMS = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
+_ENVIRONMENT = "CLASSIC_DATA"
+_DEVELOPER_DEFAULT = Path("..", "shared", "data", "asc19")
+
+
+def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
+    """Loads a task.
+
+    Args:
+        name: What the task is to be called.
+        path: A folder with files called train, dev (or valid, validation, val) and test in any known format,
+            or one file, which is then split 80/10/10 by sentence.
+        seed: Chooses the split of a single file.
+    """
+    if Path(path).is_dir():
+        rows = {split: read_rows(file) for split, file in split_files(path).items()}
+        return Task(name, *(_examples(rows.get(split, [])) for split in SPLITS))
+    parts = split_examples(_examples(read_rows(path)), seed=seed)
+    return Task(name, parts.train, parts.valid, parts.test)
+
+
+def split_files(folder: str | Path) -> dict[str, Path]:
+    """Finds the files of the splits in a folder, by the beginning of their names; train must be there."""
+    found: dict[str, Path] = {}
+    for file in sorted(Path(folder).iterdir()):
+        if not file.is_file() or file.name.startswith("."):
+            continue
+        for split, stems in _STEMS.items():
+            if file.stem.casefold() in stems:
+                if split in found:
+                    raise DataError(
+                        f"two files for the split {split}: {found[split].name} and {file.name}",
+                        path=folder,
+                        expected="one file per split",
+                        fix="rename or remove one of them",
+                    )
+                found[split] = file
+    if "train" not in found:
+        raise DataError(
+            "no training file in this folder",
+            path=folder,
+            expected="files called train, dev (or valid) and test, with any ending",
+            fix="name the file train.csv, or give a single file instead of a folder",
+        )
+    return {split: found[split] for split in SPLITS if split in found}
+
+
+def read_split_rows(path: str | Path, notes: dict[str, list[Note]]) -> dict[str, list[Row]]:
+    """The rows of a folder by split, or of a single file as "all"; for checks that need the lines."""
+    files = split_files(path) if Path(path).is_dir() else {"all": Path(path)}
+    return {split: read_rows(file, notes=notes.setdefault(split, [])) for split, file in files.items()}
+
+
+def task_hash(task: Task) -> str:
+    """One sha256 over all rows of a task in their order, for the record of a run. Its name does not enter.
+
+    It is one number for the whole task: hashes of single sentences would let anyone test for one.
+    """
+    digest = sha256()
+    for split, examples in zip(SPLITS, (task.train, task.valid, task.test), strict=True):
+        for example in examples:
+            row = [split, example.sentence, example.aspect, example.polarity, example.span]
+            digest.update(json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n")
+    return digest.hexdigest()
+
+
+def data_root() -> Path:
+    """The folder with the paper's 19 domains: ``CLASSIC_DATA``, or the one beside the repository.
+
+    Raises:
+        InputError: It is not there; the message tells how to set it.
+    """
+    fix = f"set the environment variable {_ENVIRONMENT} to the folder that holds Bing3Domains, ..., asc_random"
+    if given := os.environ.get(_ENVIRONMENT):
+        if not Path(given).is_dir():
+            raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
+        return Path(given)
+    repository = Path(__file__).resolve().parents[3]
+    for base in (Path.cwd(), repository):
+        if (base / _DEVELOPER_DEFAULT).is_dir():
+            return (base / _DEVELOPER_DEFAULT).resolve()
+    raise InputError("the data of the paper's 19 domains were not found", fix=fix)
+
+
+def load_domain(name: str) -> Task:
+    """Loads one of the paper's domains, under the paper's name; its dev.json is the validation split."""
+    entry = domain(name)
+    folder = data_root() / entry.folder
+    if not folder.is_dir():
+        raise InputError(
+            f"the domain {entry.name} is not in {data_root()}",
+            fix=f"the folder {entry.folder} must lie there; see: classic data check asc19",
+        )
+    return load_task(entry.name, folder)
+
+
+def _examples(rows: list[Row]) -> tuple[Example, ...]:
+    return tuple(row.example for row in rows)
