@@ -1,0 +1,1 @@
+"""The command line: arguments to a configuration to a call. Nothing here imports torch before a command needs it."""

@@ -1,0 +1,90 @@
+"""`classic learn`: teach a store one more domain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from classic.cli.options import AsJson, Device, Settings, StorePath, Threads, prepare_torch, print_json, read_settings
+
+
+def learn(
+    store: StorePath,
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="Labelled data: a file (CSV, TSV, JSONL, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
+            "folder with train, dev and test files.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ],
+    domain: Annotated[str, typer.Option(help="Name of the new domain.", show_default=False)],
+    preset: Annotated[
+        str | None,
+        typer.Option(help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Method of a NEW store: classic, hat or ncl.", show_default=False)
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).", show_default=False),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encoder of a NEW store: minilm, a folder, or a Hugging Face id.", show_default=False),
+    ] = None,
+    settings: Settings = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
+    threads: Threads = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Teach a store a new domain; a store that does not exist is made.
+
+    The data is read, checked and learned; nothing of it is kept. Interrupt or kill it whenever you like: the same command
+    goes on where it stopped and ends with the same model, to the bit.
+
+    Examples:
+
+        classic learn reviews.store camera.csv --domain camera
+
+        classic learn reviews.store phones/ --domain phone --threads 2
+    """
+    from classic.data import load_task
+
+    task = load_task(domain, path)
+
+    from classic.cli.progress import TrainingProgress, describe_version
+
+    where = prepare_torch(threads, device)
+    from classic.config import check_preset
+    from classic.errors import InputError
+    from classic.learning import check_task, open_or_create, teach
+    from classic.systems import SystemConfig
+    from classic.types import Scenario
+
+    check_task(task)
+    chosen = None
+    changes = read_settings(settings)
+    if encoder:
+        changes["backbone.encoder"] = encoder
+    if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
+        if scenario not in (None, "dil", "til"):
+            raise InputError(f"scenario {scenario!r}", fix="use dil or til")
+        chosen = SystemConfig.preset(
+            check_preset(preset or "default"),
+            method=method or "classic",
+            scenario=Scenario(scenario or "dil"),
+            changes=changes,
+        )
+    opened = open_or_create(store, chosen, seed or 0)
+    with TrainingProgress(quiet=as_json) as progress:
+        version, _ = teach(opened, task, device=where, watcher=progress)
+    if as_json:
+        print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
+    else:
+        describe_version(opened, version)

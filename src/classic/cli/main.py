@@ -1,0 +1,70 @@
+"""`classic`: learn aspect sentiment domain after domain."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from classic._version import __version__
+from classic.cli import data, demo, evaluate, learn, predict, report, store
+from classic.errors import ClassicError
+
+app = typer.Typer(
+    name="classic",
+    help="Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_show_locals=False,  # a traceback must not show anybody's reviews
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.
+
+    Start with `classic demo`; then `classic learn my.store --domain camera camera.csv`, next month
+    `classic learn my.store --domain phone phone.csv`, and any time
+    `classic predict my.store "The zoom is superb." --aspect zoom`.
+
+    Exit codes: 0 done, 1 something went wrong, 2 bad input or options, 130 interrupted.
+    """
+
+
+app.command("demo")(demo.demo)
+app.command("learn")(learn.learn)
+app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
+app.add_typer(data.app, name="data")
+app.add_typer(store.app, name="store")
+
+
+def run() -> None:
+    """Entry point: one clear message for a mistake, a traceback only for a bug."""
+    try:
+        app()
+    except ClassicError as error:
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(stderr=True, highlight=False)
+        console.print(Text("Error: ", style="bold red") + Text(str(error)), soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted. What was learned so far is kept; the same command goes on from there.\n")
+        sys.exit(130)
+    except BrokenPipeError:  # `classic predict ... | head`
+        sys.stderr.close()
+        sys.exit(0)

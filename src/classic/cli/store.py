@@ -1,0 +1,136 @@
+"""`classic store`: look at a store, check it, go back, hand it over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from classic.cli.options import AsJson, StorePath, print_json
+from classic.store import Store
+
+app = typer.Typer(help="Look at a store, check it, go back, hand it over.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_versions(store: StorePath, as_json: AsJson = False) -> None:
+    """Show the versions of a store and which one is in use."""
+    opened = Store.open(store)
+    versions = [opened.version(number) for number in opened.numbers() if number]
+    current = opened.current
+    if as_json:
+        rows = [{"version": v.number, "parent": v.parent, "current": v.number == current} | v.record for v in versions]
+        print_json({"current": current, "versions": rows})
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=str(store), title_justify="left")
+    for column in ("version", "domain", "grew from", "train", "test accuracy", "test macro-F1", "units free", ""):
+        table.add_column(column, justify="left" if column in {"domain", ""} else "right")
+    for v in versions:
+        test = v.record["scores"].get("test", {})
+        capacity = v.record.get("capacity")
+        table.add_row(
+            str(v.number),
+            Text(v.domain),
+            str(v.parent),
+            str(sum(v.record["counts"]["train"].values())),
+            f"{test['accuracy']:.3f}" if test else "-",
+            f"{test['macro_f1']:.3f}" if test else "-",
+            f"{capacity['free']:.0%}" if capacity else "-",
+            "in use" if v.number == current else "",
+        )
+    Console().print(table)
+    if current == 0:
+        typer.echo("The untaught model (version 0) is in use.")
+
+
+@app.command()
+def verify(store: StorePath, as_json: AsJson = False) -> None:
+    """Check every file of a store against its sha256, and print one digest for all of it."""
+    opened = Store.open(store)
+    digest = opened.verify()
+    if as_json:
+        print_json({"ok": True, "current": opened.current, "sha256": digest})
+    else:
+        typer.echo(f"{store} is whole: {len(opened.numbers()) - 1} versions, {opened.current} in use\nsha256 {digest}")
+
+
+@app.command()
+def rollback(
+    store: StorePath,
+    version: Annotated[int, typer.Argument(help="The version to use again; 0 is the untaught model.", show_default=False)],
+) -> None:
+    """Put an earlier version back in use. Later versions stay until `prune`."""
+    opened = Store.open(store)
+    opened.rollback(version)
+    typer.echo(f"version {version} is in use; it knows: {', '.join(opened.domains()) or 'nothing yet'}")
+
+
+@app.command()
+def prune(
+    store: StorePath, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+) -> None:
+    """Delete the versions that the one in use is not made of: what they learned is then gone for good."""
+    opened = Store.open(store)
+    kept = {0, *(version.number for version in opened.chain())}
+    gone = [opened.version(number) for number in opened.numbers() if number not in kept]
+    if not gone:
+        typer.echo("nothing to delete")
+        return
+    names = ", ".join(f"{version.number} ({version.domain})" for version in gone)
+    if not yes:
+        typer.confirm(f"Delete for good: {names}?", abort=True)
+    opened.prune()
+    typer.echo(f"deleted {names}")
+
+
+@app.command()
+def card(
+    store: StorePath,
+    version: Annotated[int | None, typer.Argument(help="Default: the one in use.", show_default=False)] = None,
+    raw: Annotated[bool, typer.Option("--markdown", help="Print plain Markdown.")] = False,
+) -> None:
+    """Show a version's model card."""
+    text = Store.open(store).card(version)
+    if raw:
+        typer.echo(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+
+
+@app.command()
+def pack(
+    store: StorePath,
+    file: Annotated[Path, typer.Argument(help="The file to write.", metavar="FILE", show_default=False)],
+) -> None:
+    """Write the version in use, and what it is made of, into one file for another data owner.
+
+    The model travels, the data does not. The other one unpacks it, verifies it and teaches it further.
+    """
+    from classic.packing import pack as pack_store
+
+    opened = Store.open(store)
+    size = pack_store(opened, file)
+    typer.echo(f"wrote {file}: {size / 2**20:.1f} MiB\nsha256 {opened.digest()}")
+
+
+@app.command()
+def unpack(
+    file: Annotated[Path, typer.Argument(help="A file written by `pack`.", metavar="FILE", show_default=False)],
+    store: Annotated[Path, typer.Argument(help="Folder to make; must not exist.", metavar="STORE", show_default=False)],
+    expect: Annotated[
+        str | None, typer.Option("--sha256", help="Refuse anything but this digest.", show_default=False)
+    ] = None,
+) -> None:
+    """Make a store of a packed file; every byte is checked before the store appears."""
+    from classic.packing import unpack as unpack_store
+
+    opened = unpack_store(file, store, expect)
+    typer.echo(f"{store} knows: {', '.join(opened.domains())}\nsha256 {opened.digest()}")
