@@ -236,7 +236,7 @@ def surfaces(method: Method, examples: Sequence[Example]) -> Tensor:
 
 def truth(examples: Sequence[Example]) -> Tensor:
     """True classes (n,)."""
-    return torch.tensor([-1 if e.polarity is None else e.polarity.index for e in examples])
+    return torch.tensor([-1 if e.polarity is None else e.polarity.column for e in examples])
 
 
 def score(learner: Learner, examples: Sequence[Example], classes: Sequence[object], index: int) -> dict[str, float]:
@@ -244,7 +244,7 @@ def score(learner: Learner, examples: Sequence[Example], classes: Sequence[objec
     rule = TaskId.GIVEN if learner.config.scenario is Scenario.TIL else learner.config.task_id
     predicted = answer(learner.method, examples, rule, index).argmax(dim=1).tolist()
     true = truth(examples).tolist()
-    own = [polarity.index for polarity in POLARITIES if polarity in classes]
+    own = [polarity.column for polarity in POLARITIES if polarity in classes]
     return {
         "accuracy": accuracy(true, predicted),
         "macro_f1": macro_f1(true, predicted),

@@ -64,7 +64,7 @@ def learn_sequence(
             store.write_scores(version.number, scores)
         for u in wanted:
             true, said = expand(scores[tasks[u].name])
-            matrix.record(index, u, true, said, [polarity.index for polarity in tasks[u].classes])
+            matrix.record(index, u, true, said, [polarity.column for polarity in tasks[u].classes])
         if on_task:
             on_task(version, matrix)
     return store, matrix

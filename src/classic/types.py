@@ -23,7 +23,7 @@ class Polarity(StrEnum):
     NEUTRAL = "neutral"
 
     @property
-    def index(self) -> int:
+    def column(self) -> int:
         """Column of the logits: positive 0, negative 1, neutral 2."""
         return POLARITIES.index(self)
 

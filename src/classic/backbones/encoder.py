@@ -168,7 +168,7 @@ class PairTokenizer:
             mask[row, :length] = 1
             if self.segments:
                 kinds[row, :length] = torch.tensor(_segments(example, encoding))
-        labels = torch.tensor([-1 if e.polarity is None else e.polarity.index for e in examples])
+        labels = torch.tensor([-1 if e.polarity is None else e.polarity.column for e in examples])
         positions = torch.tensor(list(range(len(examples)) if rows is None else rows))
         return Batch({"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}, labels, positions)
 

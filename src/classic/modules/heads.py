@@ -30,7 +30,7 @@ class Head(nn.Module):
         self.linears = nn.ModuleList()
         self.columns: list[tuple[int, ...]] = []
         if scenario is Scenario.DIL:
-            self._add(tuple(polarity.index for polarity in POLARITIES), generator)
+            self._add(tuple(polarity.column for polarity in POLARITIES), generator)
 
     @property
     def current(self) -> nn.Linear:
@@ -42,7 +42,7 @@ class Head(nn.Module):
     def start_task(self, classes: tuple[Polarity, ...], generator: torch.Generator) -> None:
         """Adds the task's head in TIL; in DIL the shared one is there already."""
         if self.scenario is Scenario.TIL:
-            self._add(tuple(polarity.index for polarity in classes), generator)
+            self._add(tuple(polarity.column for polarity in classes), generator)
 
     def _add(self, columns: tuple[int, ...], generator: torch.Generator | None = None) -> None:
         linear = nn.Linear(self.features, len(columns))

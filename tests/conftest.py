@@ -1,0 +1,123 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from classic.types import POLARITIES, Example, Polarity, Task
+
+# No deadline: the machine may be busy. The same examples every time: a failure can be run again.
+settings.register_profile("classic", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("classic")
+
+# --- tiny networks and toy tasks (losses, modules, backbones, training, properties) ------------------------------------
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_torch_thread() -> None:
+    """For tiny models two threads are several times slower than one."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def toy_words() -> list[str]:
+    """The vocabulary of the tiny encoders: toy words, and letters to spell any other word with."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = {word for aspects in TOY_ASPECTS for word in aspects} | set(TOY_FILLER)
+    words |= {word for cues in TOY_CUES.values() for word in cues}
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    return specials + sorted(set(letters) | words) + [f"##{letter}" for letter in letters] + list(".,!?-")
+
+
+def write_tokenizer(folder: Path) -> int:
+    """Writes a WordPiece tokenizer.json in BERT's pair layout; returns the size of its vocabulary."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    vocabulary = {word: number for number, word in enumerate(toy_words())}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return len(vocabulary)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a random BERT of 2 layers, 64 wide, 4 heads."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("tiny_encoder")
+    shape = BertConfig(
+        vocab_size=write_tokenizer(folder),
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=64,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(shape).save_pretrained(folder)
+    return folder
+
+
+TOY_ASPECTS = (
+    ("screen", "battery", "keyboard"),
+    ("soup", "waiter", "dessert"),
+    ("lens", "zoom", "flash"),
+    ("router", "signal", "cable"),
+)
+TOY_CUES = {
+    Polarity.POSITIVE: ("good", "great", "superb"),
+    Polarity.NEGATIVE: ("bad", "awful", "broken"),
+    Polarity.NEUTRAL: ("okay", "plain", "average"),
+}
+TOY_FILLER = ("the", "is", "was", "very", "here", "i", "think", "and", "so", "today", "this", "one")
+
+
+def _toy_examples(aspects: tuple[str, ...], classes: tuple[Polarity, ...], count: int, seed: int) -> tuple[Example, ...]:
+    draw = random.Random(seed)
+    examples = []
+    for number in range(count):
+        polarity = classes[number % len(classes)]
+        aspect, cue = draw.choice(aspects), draw.choice(TOY_CUES[polarity])
+        before, after = draw.choices(TOY_FILLER, k=draw.randint(0, 4)), draw.choices(TOY_FILLER, k=draw.randint(0, 4))
+        sentence = " ".join([*before, "the", aspect, "is", cue, *after])
+        examples.append(Example(sentence, aspect, polarity))
+    return tuple(examples)
+
+
+@pytest.fixture(scope="session")
+def toy_tasks() -> tuple[Task, ...]:
+    """Four small domains with aspects of their own; a cue word decides; the second and the fourth lack "neutral"."""
+    tasks = []
+    for number, aspects in enumerate(TOY_ASPECTS):
+        classes = POLARITIES if number % 2 == 0 else POLARITIES[:2]
+        parts = [_toy_examples(aspects, classes, count, 10 * number + part) for part, count in enumerate((24, 12, 12))]
+        tasks.append(Task(aspects[0], *parts))
+    return tuple(tasks)
+
+
+# --- the paper's data (data, evaluation, cli) ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def asc19() -> Path:
+    """The root of the paper's 19 domains; tests that need it are skipped where it is not."""
+    given = os.environ.get("CLASSIC_DATA")
+    root = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data" / "asc19"
+    if not root.is_dir():
+        pytest.skip(f"the paper's data are not at {root}; set CLASSIC_DATA to their folder")
+    return root

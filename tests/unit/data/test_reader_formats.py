@@ -1,0 +1,200 @@
+"""What each reader understands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from classic.data import Note, detect_format, iter_rows, read_examples, read_rows
+from classic.errors import DataError
+from classic.types import Example, Polarity
+
+POSITIVE, NEGATIVE, NEUTRAL = Polarity.POSITIVE, Polarity.NEGATIVE, Polarity.NEUTRAL
+
+
+def write(tmp_path: Path, content: str | bytes) -> Path:
+    file = tmp_path / "data.any"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+def test_authors_json(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '{\n "7": {"polarity": "+", "term": "lid", "sentence": " the lid fits", "id": 7},\n'
+        ' "8": {"polarity": "neutral", "term": "pan", "sentence": "a pan", "id": "8_0"}}\n',
+    )
+    assert detect_format(file) == "authors-json"
+    rows = read_rows(file)
+    assert [row.example for row in rows] == [
+        Example(" the lid fits", "lid", POSITIVE),
+        Example("a pan", "pan", NEUTRAL),
+    ]
+    assert [row.line for row in rows] == [2, 3]
+
+
+def test_semeval_xml_drops_and_counts_conflicts(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '<?xml version="1.0" encoding="UTF-8"?>\n<sentences>\n<sentence id="1"><text>café &amp; lid</text>\n'
+        "<aspectTerms>"
+        '<aspectTerm term="lid" polarity="negative" from="7" to="10"/>\n'
+        '<aspectTerm term="café" polarity="conflict" from="0" to="4"/></aspectTerms>\n'
+        '<aspectCategories><aspectCategory category="food" polarity="neutral"/></aspectCategories>\n'
+        "</sentence><sentence><text>nothing here</text></sentence></sentences>",
+    )
+    assert detect_format(file) == "semeval-xml"
+    notes: list[Note] = []
+    rows = read_rows(file, notes=notes)
+    assert [row.example for row in rows] == [Example("café & lid", "lid", NEGATIVE, (7, 10))]
+    assert (rows[0].line, notes[0].line, notes[0].kind) == (4, 5, "conflict-label")
+    unlabelled = read_examples(file, labelled=False)
+    assert [example.polarity for example in unlabelled] == [NEGATIVE, None]
+
+
+def test_hu_liu_annotations_and_their_slips(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "*****\n[t]a title ## with marks\nlid[+2], hinge[-1][u]##The Lid fits , and the lid-less one not .\n"
+        "##no aspect here\npan{+1],pot[-2}, size[cs][+1]##pan and pot and pan\n"
+        "cup[-3[p]##a cup\nmug[+3]jar[+]##mug , jar\nweight+3]##weight\n"
+        "fork[2], spoon##fork\n[s]##only a tag\nno separator\n",
+    )
+    assert detect_format(file) == "hu-liu"
+    notes: list[Note] = []
+    rows = read_rows(file, notes=notes)
+    found = [(row.line, row.example.aspect, row.example.polarity, row.example.span) for row in rows]
+    assert found == [
+        (3, "lid", POSITIVE, None),
+        (3, "hinge", NEGATIVE, None),
+        (5, "pan", POSITIVE, None),
+        (5, "pot", NEGATIVE, (8, 11)),
+        (5, "size", POSITIVE, None),
+        (6, "cup", NEGATIVE, (2, 5)),
+        (7, "mug", POSITIVE, (0, 3)),
+        (7, "jar", POSITIVE, (6, 9)),
+        (8, "weight", POSITIVE, (0, 6)),
+    ]
+    assert [(note.line, note.kind) for note in notes] == [
+        (9, "no-sign"),
+        (9, "no-sign"),
+        (10, "no-aspect"),
+        (11, "no-separator"),
+    ]
+
+
+def test_hu_liu_from_a_zip(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "reviews.zip", "w") as archive:
+        archive.writestr("folder/lid player.txt", "[t]\r\nlid[+2]##the lid fits\r\n")
+    for member in ("folder/lid player.txt", "lid player.txt"):
+        assert read_examples(tmp_path / "reviews.zip" / member) == [Example("the lid fits", "lid", POSITIVE, (4, 7))]
+    assert not (tmp_path / "folder").exists()
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_csv(tmp_path: Path, delimiter: str, line_end: str) -> None:
+    lines = [
+        ["Review", "id", "TERM", "sentiment", "from", "to"],
+        ['"a ""small"" lid' + delimiter + ' ok"', "1", "lid", "Pos", "10", "13"],
+        [""],
+        ['"two' + line_end + 'lines, lid; ok"', "2", "lid", "-", "", ""],
+        ['5" lid', "3", "lid", " NEU ", "3", ""],
+    ]
+    file = write(tmp_path, b"\xef\xbb\xbf" + line_end.join(map(delimiter.join, lines)).encode())
+    assert detect_format(file) == "csv"
+    rows = read_rows(file)
+    assert [row.example for row in rows] == [
+        Example(f'a "small" lid{delimiter} ok', "lid", POSITIVE, (10, 13)),
+        Example(f"two{line_end}lines, lid; ok", "lid", NEGATIVE),
+        Example('5" lid', "lid", NEUTRAL, (3, 6)),
+    ]
+    assert [row.line for row in rows] == [2, 4, 6]
+
+
+def test_jsonl(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '{"meta": {"a": 1}, "text": "a lid", "term": "lid", "label": "neu", "from": 2}\n\n'
+        '{"sentence": "a pan, a lid", "aspects": [{"aspect": "pan", "polarity": "+"}, '
+        '{"aspect": "lid", "polarity": "neg", "start": 9, "end": 12}]}\r\n',
+    )
+    assert detect_format(file) == "jsonl"
+    rows = read_rows(file)
+    assert [(row.example, row.line) for row in rows] == [
+        (Example("a lid", "lid", NEUTRAL, (2, 5)), 1),
+        (Example("a pan, a lid", "pan", POSITIVE), 3),
+        (Example("a pan, a lid", "lid", NEGATIVE, (9, 12)), 3),
+    ]
+
+
+def test_pyabsa(tmp_path: Path) -> None:
+    file = write(tmp_path, "the $T$ fits\nlid \n1\n\na $T$\npan\nNegative\nmy $T$\npot\n0\n")
+    assert detect_format(file) == "pyabsa"
+    rows = read_rows(file)
+    assert [(row.example, row.line) for row in rows] == [
+        (Example("the lid fits", "lid", POSITIVE, (4, 7)), 1),
+        (Example("a pan", "pan", NEGATIVE, (2, 5)), 5),
+        (Example("my pot", "pot", NEUTRAL, (3, 6)), 8),
+    ]
+    assert read_examples(write(tmp_path, "the $T$\nlid\n-100\n"), labelled=False)[0].polarity is None
+
+
+def test_parquet(tmp_path: Path) -> None:
+    file = tmp_path / "data.any"
+    columns = {
+        "label": ["+", "negative"],
+        "id": [1, 2],
+        "text": ["a lid", "a pan"],
+        "term": ["lid", "pan"],
+        "start": [2, None],
+    }
+    pq.write_table(pa.table(columns), file)
+    assert detect_format(file) == "parquet"
+    assert read_examples(file) == [Example("a lid", "lid", POSITIVE, (2, 5)), Example("a pan", "pan", NEGATIVE)]
+    pq.write_table(pa.table({**columns, "label": ["+", "fine"]}), file)
+    with pytest.raises(DataError) as caught:
+        read_examples(file)
+    assert (caught.value.line, caught.value.column) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "sentence,aspect\na lid,lid\n",
+        "sentence,aspect,polarity\na lid,lid,\n",
+        '{"sentence": "a lid", "aspect": "lid"}\n',
+    ],
+)
+def test_prediction_needs_no_polarity(tmp_path: Path, content: str) -> None:
+    file = write(tmp_path, content)
+    assert read_examples(file, labelled=False) == [Example("a lid", "lid")]
+    with pytest.raises(DataError):
+        read_examples(file)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_streaming_stops_where_it_is_told(tmp_path: Path, kind: str) -> None:
+    """Rows come before the end of the file is read: an error behind them has not been met yet."""
+    if kind == "csv":
+        file = write(tmp_path, "sentence,aspect,polarity\na lid,lid,+\nbroken\n")
+    else:
+        file = write(tmp_path, json.dumps({"sentence": "a lid", "aspect": "lid", "polarity": "+"}) + "\nbroken\n")
+    rows = iter_rows(file)
+    assert next(rows).line == (2 if kind == "csv" else 1)
+    with pytest.raises(DataError):
+        next(rows)
+
+
+def test_importing_the_package_is_light() -> None:
+    heavy = ("torch", "transformers", "pyarrow", "numpy", "rich")
+    code = f"import sys, classic.data, classic.evaluation; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
