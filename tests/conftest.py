@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
-from classic.types import POLARITIES, Example, Polarity, Task
+from classic.types import POLARITIES, Example, Polarity, Scenario, Task
+
+if TYPE_CHECKING:
+    from classic.systems import SystemConfig
 
 # No deadline: the machine may be busy. The same examples every time: a failure can be run again.
 settings.register_profile("classic", deadline=None, derandomize=True, max_examples=50)
@@ -80,9 +85,9 @@ TOY_ASPECTS = (
     ("router", "signal", "cable"),
 )
 TOY_CUES = {
-    Polarity.POSITIVE: ("good", "great", "superb"),
-    Polarity.NEGATIVE: ("bad", "awful", "broken"),
-    Polarity.NEUTRAL: ("okay", "plain", "average"),
+    Polarity.POSITIVE: ("good", "great"),
+    Polarity.NEGATIVE: ("bad", "awful"),
+    Polarity.NEUTRAL: ("okay", "plain"),
 }
 TOY_FILLER = ("the", "is", "was", "very", "here", "i", "think", "and", "so", "today", "this", "one")
 
@@ -108,6 +113,29 @@ def toy_tasks() -> tuple[Task, ...]:
         parts = [_toy_examples(aspects, classes, count, 10 * number + part) for part, count in enumerate((24, 12, 12))]
         tasks.append(Task(aspects[0], *parts))
     return tuple(tasks)
+
+
+@pytest.fixture(scope="session")
+def tiny_system(tiny_encoder: Path) -> Callable[..., SystemConfig]:
+    """Makes the configuration of a system that learns a toy task in a second: preset, method, scenario, changes."""
+    from classic.systems import SystemConfig
+
+    def make(
+        preset: str = "default",
+        method: str = "classic",
+        scenario: Scenario = Scenario.DIL,
+        changes: dict[str, Any] | None = None,
+    ) -> SystemConfig:
+        small = {
+            "backbone.encoder": str(tiny_encoder),
+            "backbone.width": 24,
+            "train.batch_size": 8,
+            "train.epochs": 3,
+            "train.large_epochs": 3,
+        }
+        return SystemConfig.preset(preset, method=method, scenario=scenario, changes=small | (changes or {}))
+
+    return make
 
 
 # --- the paper's data (data, evaluation, cli) ----------------------------------------------------------------------

@@ -89,7 +89,9 @@ def known(values: Sequence[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
 
-def fit_scale(values: Sequence[float], height: float, *, intervals: int = 4, least: float = 0.02) -> Scale:
+def fit_scale(
+    values: Sequence[float], height: float, *, intervals: int = 4, least: float = 0.02, most: float = 1.0
+) -> Scale:
     """The axis with round ticks that holds all values.
 
     Args:
@@ -97,11 +99,13 @@ def fit_scale(values: Sequence[float], height: float, *, intervals: int = 4, lea
         height: Pixels of the axis.
         intervals: About how many ticks.
         least: Never show less than this from end to end: differences of noise must not look like differences.
+        most: No value can lie above this, nor below 0.
     """
     found = known(values) or [0.0]
     low, high = min(found), max(found)
     room = max(high - low, least)
-    low, high = (low + high - room) / 2, (low + high + room) / 2
+    low = max(0.0, min((low + high - room) / 2, most - room))
+    high = low + room
     size = 10.0 ** math.floor(math.log10(room / intervals))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor * intervals >= room * 0.999)
     # The small push keeps 0.30000000000000004 from opening one more interval.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from classic.store import Store, Version
 from classic.systems import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Watcher, learn_task
+from classic.training.workers import Workers
 from classic.types import POLARITIES, Example, Scenario, Task, TaskId
 
 _METHOD, _MAP = "method/", "map/"
@@ -103,22 +105,30 @@ def load_learner(store: Store, number: int | None = None, device: str = "cpu") -
     return learner
 
 
-def open_or_create(path: Path | str, config: SystemConfig | None, seed: int = 0) -> Store:
-    """The store at a path; made with the given system if there is none.
+def open_or_create(path: Path | str, config: SystemConfig | None = None, seed: int = 0) -> Store:
+    """The store at a path; made with the given system, or the default one, if there is none.
 
     Raises:
         InputError: If the store exists and learns with another system or seed than the one given.
     """
-    if Store.exists(path):
-        store = Store.open(path)
-        wanted = config.to_dict() if config else store.settings["system"]
-        if wanted != store.settings["system"] or (config and seed != store.settings["seed"]):
+    workers = Workers.find()
+    if workers.main and not Store.exists(path):
+        _create(path, config or SystemConfig.preset(), seed)
+    workers.wait()
+    store = Store.open(path)
+    if config:
+        wanted = {"system": config.to_dict(), "seed": seed}
+        there = {key: store.settings[key] for key in wanted}
+        if wanted != there:
             raise InputError(
-                f"{path} learns with other settings: {_first_difference(wanted, store.settings['system'])}",
+                f"{path} learns with other settings: {_first_difference(wanted, there)}",
                 fix="leave the settings out (a store keeps its own) or make a new store",
             )
-        return store
-    learner = new_learner(config or SystemConfig.preset(), seed)
+    return store
+
+
+def _create(path: Path | str, config: SystemConfig, seed: int) -> None:
+    learner = new_learner(config, seed)
     settings = {
         "system": learner.config.to_dict(),
         "seed": seed,
@@ -126,7 +136,7 @@ def open_or_create(path: Path | str, config: SystemConfig | None, seed: int = 0)
         "labels": [str(polarity) for polarity in POLARITIES],
     }
     base = {f"whole/{name}": tensor.contiguous() for name, tensor in learner.tensors().items()}
-    return Store.create(path, settings, base)
+    Store.create(path, settings, base)
 
 
 def teach(
@@ -139,14 +149,18 @@ def teach(
     Args:
         store: The store.
         task: The domain.
-        device: Where to compute.
+        device: Where to compute; under `accelerate launch` every process takes a GPU of its own.
         watcher: Who looks on.
         learner: The current version's model, if the caller has it in memory.
     """
     check_task(task)
     data = task_hash(task)
-    with store.lock():
-        store.sweep()
+    workers = Workers.find(device)
+    device = workers.device(device)
+    with store.lock() if workers.main else nullcontext():
+        if workers.main:
+            store.sweep()
+        workers.wait()
         done = _learned_before(store, task, data)
         if done:
             return done, learner or load_learner(store, device=device)
@@ -154,7 +168,9 @@ def teach(
         digest = store.digest()
         job = hashlib.sha256(json_bytes([digest, task.name, data, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
-        log = learn_task(learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher)
+        log = learn_task(
+            learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers
+        )
         record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs}
         run = {
             "seconds": log.seconds,
@@ -162,10 +178,12 @@ def teach(
             "peak_memory_bytes": peak_memory(),
             "surroundings": surroundings(),
         }
-        card = write_card(record, learner.config.to_dict(), learner.domains)
-        version = store.publish(learner.tensors(), record, run, card)
-        store.discard_work()
-        return version, learner
+        if workers.main:
+            card = write_card(record, learner.config.to_dict(), learner.domains)
+            store.publish(learner.tensors(), record, run, card)
+            store.discard_work()
+        workers.wait()
+        return store.version(), learner
 
 
 def _learned_before(store: Store, task: Task, data: str) -> Version | None:
@@ -253,9 +271,9 @@ def score(learner: Learner, examples: Sequence[Example], classes: Sequence[objec
     }
 
 
-def _first_difference(left: Any, right: Any, path: str = "") -> str:
-    if isinstance(left, dict) and isinstance(right, dict):
-        for key in sorted(left.keys() | right.keys()):
-            if left.get(key) != right.get(key):
-                return _first_difference(left.get(key), right.get(key), f"{path}.{key}".lstrip("."))
-    return f"{path} is {right!r} there, {left!r} was asked for" if path else f"the seed is {right!r} there"
+def _first_difference(wanted: Any, there: Any, path: str = "") -> str:
+    if isinstance(wanted, dict) and isinstance(there, dict):
+        for key in sorted(wanted.keys() | there.keys()):
+            if wanted.get(key) != there.get(key):
+                return _first_difference(wanted.get(key), there.get(key), f"{path}.{key}".lstrip("."))
+    return f"{path} is {there!r} there, {wanted!r} was asked for"

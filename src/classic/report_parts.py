@@ -201,7 +201,7 @@ def training_panels(domains: Sequence[str], logs: Sequence[Sequence[dict[str, An
     """Small charts of validation loss and F1 by epoch, all on the same two scales."""
     losses = [[float(epoch.get("valid_loss", math.nan)) for epoch in log] for log in logs]
     scores = [[float(epoch.get("valid_f1", math.nan)) for epoch in log] for log in logs]
-    loss_scale = fit_scale([value for each in losses for value in each], _PANEL_HEIGHT, least=0.1)
+    loss_scale = fit_scale([value for each in losses for value in each], _PANEL_HEIGHT, least=0.1, most=math.inf)
     score_scale = fit_scale([value for each in scores for value in each], _PANEL_HEIGHT, least=0.1)
     panels = []
     for name, log, loss, score in zip(domains, logs, losses, scores, strict=True):

@@ -23,6 +23,7 @@ from classic.training.optimiser import (
     optimiser_tensors,
     set_rate,
 )
+from classic.training.workers import Workers
 from classic.types import Example, Step, Task
 
 
@@ -74,6 +75,7 @@ def learn_task(
     seeds: Seeds,
     checkpoint: Checkpoint | None = None,
     watcher: Watcher | None = None,
+    workers: Workers | None = None,
 ) -> TaskLog:
     """Teaches a method one task. Kill it anywhere: the next call goes on and ends with the same bytes.
 
@@ -84,8 +86,9 @@ def learn_task(
         seeds: Randomness.
         checkpoint: Where the state is kept after every epoch.
         watcher: Who looks on.
+        workers: The processes that learn together.
     """
-    watcher = watcher or Silence()
+    watcher, workers = watcher or Silence(), workers or Workers()
     index, log = method.learned, TaskLog()
     clock, cpu_clock = time.perf_counter(), time.process_time()
     method.start_task(task, seeds)
@@ -97,7 +100,7 @@ def learn_task(
     for number, phase in enumerate(method.plan(task)):
         if saved and saved[1]["phase"] > number:
             continue
-        run = _PhaseRun(method, task, phase, config, seeds, index)
+        run = _PhaseRun(method, task, phase, config, seeds, index, workers)
         if saved and saved[1]["phase"] == number:
             run.take_up(*saved)
         watcher.on_start(task.name, phase.name, run.epochs, run.batches, run.epoch)
@@ -107,7 +110,7 @@ def learn_task(
             log.seconds = resumed[0] + time.perf_counter() - clock
             log.cpu_seconds = resumed[1] + time.process_time() - cpu_clock
             watcher.on_epoch(record)
-            if checkpoint:
+            if checkpoint and workers.main:
                 counters = {
                     "phase": number,
                     "epochs": log.epochs,
@@ -126,10 +129,17 @@ class _PhaseRun:
     """One phase of one task on its way through the epochs."""
 
     def __init__(
-        self, method: Method, task: Task, phase: Phase, config: TrainConfig, seeds: Seeds, index: int
+        self,
+        method: Method,
+        task: Task,
+        phase: Phase,
+        config: TrainConfig,
+        seeds: Seeds,
+        index: int,
+        workers: Workers,
     ) -> None:
         self.method, self.task, self.phase, self.config = method, task, phase, config
-        self.seeds, self.index = seeds, index
+        self.seeds, self.index, self.workers = seeds, index, workers
         self.epochs = config.epochs_for(len(task.train))
         self.lengths = method.model.backbone.lengths(phase.examples)
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
@@ -141,7 +151,7 @@ class _PhaseRun:
 
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
-        self.seeds.seed_dropout(*place)
+        self.seeds.seed_dropout(*place, *([self.workers.rank] if self.workers.rank else []))
         generator = self.seeds.generator("shuffle", *place)
         rows_of_batches = shuffled_rows(self.lengths, self.config.batch_size, generator)
         sums: dict[str, float] = {}
@@ -162,11 +172,13 @@ class _PhaseRun:
         return record
 
     def _train_step(self, rows: list[int], step: Step) -> dict[str, float]:
+        rows = self.workers.share(rows)
         batch = self.method.model.backbone.collate([self.phase.examples[row] for row in rows], rows)
         batch = batch.to(self.method.present.device)
         terms = self.method.loss(batch, step)
         self.optimiser.zero_grad(set_to_none=True)
         torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+        self.workers.average_gradients(self.parameters)
         self.method.edit_gradients(step)
         clip_gradients(self.parameters, self.config)
         set_rate(
