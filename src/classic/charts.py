@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 HEAT_STEPS = 10  # as many colours as templates/report.css has
 MISSING = "–"
@@ -123,10 +124,7 @@ def trace(name: str, style: str, values: Sequence[float], scale: Scale, labels: 
     count = len(values)
     places = [index for index, value in enumerate(values) if not math.isnan(value)]
     marks = {index: Mark(band(index, count), scale.y(values[index]), labels[index]) for index in places}
-    strokes = tuple(
-        Stroke(marks[left], marks[right], gap=right - left > 1)
-        for left, right in zip(places, places[1:], strict=False)
-    )
+    strokes = tuple(Stroke(marks[left], marks[right], gap=right - left > 1) for left, right in pairwise(places))
     return Series(name, style, tuple(marks.values()), strokes)
 
 

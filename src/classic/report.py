@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -72,8 +73,8 @@ def render_report(store: Store, title: str | None = None) -> str:
         curve={metric: parts.curve_chart(matrix, metric, _curve(matrix, metric), NAMES[metric]) for metric in METRICS},
         change={metric: parts.change_bars(matrix, metric) for metric in METRICS},
         capacity=parts.capacity_bars(domains, [version.record.get("capacity") for version in chain]),
-        transfer=parts.share_map(domains, [version.record.get("transfer") for version in chain], own=True),
-        overlap=parts.share_map(domains, [version.record.get("overlap") for version in chain], own=False),
+        transfer=parts.share_map(domains, [version.record.get("transfer") for version in chain]),
+        overlap=parts.share_map(domains, [version.record.get("overlap") for version in chain]),
         training=parts.training_panels(domains, [version.record.get("epochs", []) for version in chain]),
         versions=[_version_row(store, version, matrix) for version in chain],
         polarities=[str(polarity) for polarity in POLARITIES],
@@ -98,7 +99,7 @@ def scores_matrix(store: Store) -> ResultMatrix:
                 continue
             true = [pair[0] for pair in pairs for _ in range(pair[2])]
             said = [pair[1] for pair in pairs for _ in range(pair[2])]
-            own = [p.index for p in POLARITIES if str(p) in tested.record.get("classes", [])]
+            own = [p.column for p in POLARITIES if str(p) in tested.record.get("classes", [])]
             matrix.record(t, u, true, said, own or sorted(set(true)))
     plain: dict[str, Any] = matrix.to_dict()
     for t, version in enumerate(chain):
@@ -161,7 +162,9 @@ def _pairs(entry: Any, where: str) -> list[tuple[int, int, int]]:
         for row in rows
     )
     if not isinstance(rows, list) or not good or sum(row[2] for row in rows) > _MOST_EXAMPLES:
-        raise StoreError(f"{where} cannot be read", fix="delete that file in the store's folder 'scores' and test again")
+        raise StoreError(
+            f"{where} cannot be read", fix="delete that file in the store's folder 'scores' and test again"
+        )
     return [(row[0], row[1], row[2]) for row in rows if row[2]]
 
 
@@ -190,7 +193,10 @@ def _flatten(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     """Nested settings as dotted names and plain text."""
     if isinstance(value, dict) and value:
         return [row for key in value for row in _flatten(value[key], f"{prefix}.{key}".lstrip("."))]
-    return [(prefix, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))] if prefix else []
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if re.fullmatch("[0-9a-f]{64}", text):
+        text = f"{text[:16]}…"
+    return [(prefix, text)] if prefix else []
 
 
 def _without_nan(value: Any) -> Any:

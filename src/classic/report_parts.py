@@ -45,13 +45,7 @@ def coverage(matrix: ResultMatrix) -> dict[str, Any]:
         kind = "none"
     elif all(t == u for t, u in tested):
         kind = "diagonal"
-    return {
-        "kind": kind,
-        "tested": len(tested),
-        "of": everything,
-        "final": all((count - 1, u) in tested for u in range(count)),
-        "untested": [name for u, name in enumerate(matrix.tasks) if (u, u) not in tested],
-    }
+    return {"kind": kind, "tested": len(tested), "of": everything}
 
 
 def result_heat(matrix: ResultMatrix, metric: str) -> list[dict[str, Any]]:
@@ -85,7 +79,9 @@ def backward(matrix: ResultMatrix, metric: str) -> dict[str, float]:
     last = len(matrix.tasks) - 1
     if matrix.learned <= last:
         return {}
-    return {name: matrix.value(metric, last, u) - matrix.value(metric, u, u) for u, name in enumerate(matrix.tasks[:last])}
+    return {
+        name: matrix.value(metric, last, u) - matrix.value(metric, u, u) for u, name in enumerate(matrix.tasks[:last])
+    }
 
 
 def change_bars(matrix: ResultMatrix, metric: str) -> dict[str, Any] | None:
@@ -129,7 +125,10 @@ def curve_chart(matrix: ResultMatrix, metric: str, averages: Sequence[float], na
                 "fresh",
                 fresh,
                 scale,
-                [f"{task}, right after it was learned: {percent(v)} %" for task, v in zip(matrix.tasks, fresh, strict=True)],
+                [
+                    f"{task}, right after it was learned: {percent(v)} %"
+                    for task, v in zip(matrix.tasks, fresh, strict=True)
+                ],
             ),
             trace(
                 "average over all domains so far",
@@ -149,7 +148,7 @@ def curve_chart(matrix: ResultMatrix, metric: str, averages: Sequence[float], na
 
 def _curve_in_words(name: str, averages: Sequence[float], fresh: Sequence[float]) -> str:
     own = known(fresh)
-    words = f"{name} right after learning lies between {percent(min(own))} and {percent(max(own))} percent. " if own else ""
+    words = f"{name} right after learning: {percent(min(own))} to {percent(max(own))} percent. " if own else ""
     if math.isnan(averages[-1]):
         return words + "The average over all domains at the end is not known."
     return words + f"The average over all {len(averages)} domains at the end is {percent(averages[-1])} percent."
@@ -167,21 +166,20 @@ def capacity_bars(domains: Sequence[str], records: Sequence[dict[str, float] | N
     return rows
 
 
-def share_map(domains: Sequence[str], rows: Sequence[Sequence[float] | None], *, own: bool) -> dict[str, Any] | None:
+def share_map(domains: Sequence[str], rows: Sequence[Sequence[float] | None]) -> dict[str, Any] | None:
     """A heat map of shares that each new domain has on the domains so far.
 
     Args:
         domains: Names in order.
         rows: One list per domain, the domain itself last; None or too short where nothing was measured.
-        own: Whether a domain's share on itself says something and is coloured.
     """
     shown = [
         (t, row) for t, row in enumerate(rows) if t > 0 and row is not None and len(row) == t + 1
     ]  # the first domain has nobody to look at
     if not shown:
         return None
-    coloured = [value for t, row in shown for value in (row if own else row[:t])]
-    low, high = heat_range([0.0, *coloured])
+    # A domain's share on itself is far larger: coloured, it would make all others look the same.
+    low, high = heat_range([0.0, *(value for t, row in shown for value in row[:t])])
     result = []
     for t, row in shown:
         best = max(row[:t])
@@ -190,7 +188,7 @@ def share_map(domains: Sequence[str], rows: Sequence[Sequence[float] | None], *,
             if u > t:
                 line.append(Cell("", "later", f"{other} was not learned yet"))
                 continue
-            style = heat_style(row[u], low, high) if own or u < t else "own"
+            style = heat_style(row[u], low, high) if u < t else "own"
             marked = " most" if u < t and row[u] == best > 0 else ""
             line.append(Cell(f"{100 * row[u]:.0f}", style + marked, f"{domains[t]} on {other}: {percent(row[u])} %"))
         result.append({"name": domains[t], "cells": line})
@@ -215,8 +213,8 @@ def training_panels(domains: Sequence[str], logs: Sequence[Sequence[dict[str, An
                 "x": band(chosen, len(log)) if log else 50.0,
                 "validated": validated,
                 "charts": [
-                    trace("loss", "loss", loss, loss_scale, [f"epoch {n + 1}: loss {v:.3f}" for n, v in enumerate(loss)]),
-                    trace("F1", "score", score, score_scale, [f"epoch {n + 1}: F1 {percent(v)} %" for n, v in enumerate(score)]),
+                    trace("loss", "loss", loss, loss_scale, _by_epoch("loss", [f"{value:.3f}" for value in loss])),
+                    trace("F1", "score", score, score_scale, _by_epoch("F1", [percent(value) for value in score])),
                 ],
                 "at": (f"{loss[chosen]:.3f}", percent(score[chosen])) if validated else (MISSING, MISSING),
                 "rows": [
@@ -238,3 +236,7 @@ def training_panels(domains: Sequence[str], logs: Sequence[Sequence[dict[str, An
         "score_ends": (f"{100 * score_scale.low:g}", f"{100 * score_scale.high:g}"),
         "any": any(panel["validated"] for panel in panels),
     }
+
+
+def _by_epoch(name: str, values: Sequence[str]) -> list[str]:
+    return [f"epoch {number}: {name} {value}" for number, value in enumerate(values, start=1)]

@@ -27,7 +27,7 @@ def learn(
         typer.Option(help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="Method of a NEW store: classic, hat or ncl.", show_default=False)
+        str | None, typer.Option(help="Method of a NEW store; see `classic systems`.", show_default=False)
     ] = None,
     scenario: Annotated[
         str | None,

@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from classic._version import __version__
-from classic.cli import data, demo, evaluate, learn, predict, report, store
+from classic.cli import data, demo, evaluate, learn, predict, report, store, systems
 from classic.errors import ClassicError
 
 app = typer.Typer(
     name="classic",
-    help="Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_show_locals=False,  # a traceback must not show anybody's reviews
@@ -34,9 +33,13 @@ def main(
 ) -> None:
     """Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.
 
-    Start with `classic demo`; then `classic learn my.store --domain camera camera.csv`, next month
-    `classic learn my.store --domain phone phone.csv`, and any time
-    `classic predict my.store "The zoom is superb." --aspect zoom`.
+    Start with **classic demo**. Then, with your own reviews:
+
+        classic learn reviews.store camera.csv --domain camera
+
+        classic learn reviews.store phones.csv --domain phone     (next month)
+
+        classic predict reviews.store "The zoom is superb." --aspect zoom
 
     Exit codes: 0 done, 1 something went wrong, 2 bad input or options, 130 interrupted.
     """
@@ -49,6 +52,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(store.app, name="store")
+app.add_typer(systems.app, name="systems")
 
 
 def run() -> None:

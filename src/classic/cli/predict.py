@@ -6,7 +6,6 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -14,7 +13,7 @@ import typer
 
 from classic.cli.options import AsJson, Device, StorePath, Threads, prepare_torch
 from classic.data.writers import safe_cell
-from classic.errors import InputError
+from classic.errors import DataError, InputError
 from classic.types import Example, Prediction, make_example
 
 
@@ -69,6 +68,8 @@ def predict(
         text = "-"
     is_file = text != "-" and not aspect and not span and Path(text).is_file()
     form = _form(form, out)
+    if is_file and out is not None and out.exists() and out.samefile(text):
+        raise InputError("input and output are the same file", fix="choose another name for --out")
     examples = _examples(text, aspect or [], span or [], is_file)
 
     from classic.store import Store
@@ -82,10 +83,20 @@ def predict(
     if out is None and form is None and not as_json and (aspect or span):
         _show(list(answers))
         return
-    with nullcontext(sys.stdout) if out is None else out.open("w", newline="", encoding="utf-8") as handle:
-        _write(answers, handle, form or "jsonl")
-    if out is not None:
-        typer.echo(f"wrote {out}", err=True)
+    if out is None:
+        _write(answers, sys.stdout, form or "jsonl")
+        return
+    # Written beside the target and renamed, so that an error in the middle leaves what was there before.
+    partial = out.with_name(f".{out.name}.partial")
+    try:
+        with partial.open("w", newline="", encoding="utf-8") as handle:
+            _write(answers, handle, form or "jsonl")
+        partial.replace(out)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}", fix="choose another place") from None
+    finally:
+        partial.unlink(missing_ok=True)
+    typer.echo(f"wrote {out}", err=True)
 
 
 def _form(form: str | None, out: Path | None) -> str | None:
@@ -125,8 +136,13 @@ def _from_standard_input() -> Iterator[Example]:
     """JSON lines, as they come."""
     from classic.data.readers.jsonl import parse_line
 
-    for number, line in enumerate(sys.stdin, start=1):
-        for row in parse_line(line.rstrip("\r\n"), number, "<standard input>", labelled=False):
+    place = "<standard input>"
+    for number, raw in enumerate(sys.stdin.buffer, start=1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise DataError("not UTF-8", path=place, line=number, expected="JSON lines in UTF-8") from None
+        for row in parse_line(line.rstrip("\r\n"), number, place, labelled=False):
             yield row.example
 
 

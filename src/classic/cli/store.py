@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from classic.cli.options import AsJson, StorePath, print_json
+from classic.errors import StoreError
 from classic.store import Store
 
 app = typer.Typer(help="Look at a store, check it, go back, hand it over.", no_args_is_help=True)
@@ -77,15 +78,23 @@ def prune(
     """Delete the versions that the one in use is not made of: what they learned is then gone for good."""
     opened = Store.open(store)
     kept = {0, *(version.number for version in opened.chain())}
-    gone = [opened.version(number) for number in opened.numbers() if number not in kept]
+    gone = [number for number in opened.numbers() if number not in kept]
     if not gone:
+        opened.prune()  # scraps of killed processes, too
         typer.echo("nothing to delete")
         return
-    names = ", ".join(f"{version.number} ({version.domain})" for version in gone)
+    names = ", ".join(f"{number} ({_domain(opened, number)})" for number in gone)
     if not yes:
         typer.confirm(f"Delete for good: {names}?", abort=True)
     opened.prune()
     typer.echo(f"deleted {names}")
+
+
+def _domain(store: Store, number: int) -> str:
+    try:
+        return store.version(number).domain
+    except StoreError:
+        return "damaged"
 
 
 @app.command()
