@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 settings.register_profile("classic", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("classic")
 
-# --- tiny networks and toy tasks (losses, modules, backbones, training, properties) ------------------------------------
+# --- tiny networks and toy tasks (losses, modules, backbones, training, properties) ---
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -92,14 +93,16 @@ TOY_CUES = {
 TOY_FILLER = ("the", "is", "was", "very", "here", "i", "think", "and", "so", "today", "this", "one")
 
 
-def _toy_examples(aspects: tuple[str, ...], classes: tuple[Polarity, ...], count: int, seed: int) -> tuple[Example, ...]:
+def _toy_examples(
+    aspects: tuple[str, ...], classes: tuple[Polarity, ...], count: int, seed: int
+) -> tuple[Example, ...]:
     draw = random.Random(seed)
     examples = []
     for number in range(count):
         polarity = classes[number % len(classes)]
         aspect, cue = draw.choice(aspects), draw.choice(TOY_CUES[polarity])
-        before, after = draw.choices(TOY_FILLER, k=draw.randint(0, 4)), draw.choices(TOY_FILLER, k=draw.randint(0, 4))
-        sentence = " ".join([*before, "the", aspect, "is", cue, *after])
+        before, after = draw.choices(TOY_FILLER, k=draw.randint(0, 1)), draw.choices(TOY_FILLER, k=draw.randint(0, 2))
+        sentence = " ".join([*before, cue, aspect, "is", cue, *after])
         examples.append(Example(sentence, aspect, polarity))
     return tuple(examples)
 
@@ -138,7 +141,7 @@ def tiny_system(tiny_encoder: Path) -> Callable[..., SystemConfig]:
     return make
 
 
-# --- the paper's data (data, evaluation, cli) ----------------------------------------------------------------------
+# --- the paper's data (data, evaluation, cli) ---
 
 
 @pytest.fixture(scope="session")
@@ -149,3 +152,30 @@ def asc19() -> Path:
     if not root.is_dir():
         pytest.skip(f"the paper's data are not at {root}; set CLASSIC_DATA to their folder")
     return root
+
+
+# --- stores (store, learning, inference, packing, sequence, cli) ---
+
+
+@pytest.fixture(scope="session")
+def quick_system(tiny_system: Callable[..., SystemConfig]) -> SystemConfig:
+    """One epoch, narrow: for tests of what is kept, not of what is learned."""
+    return tiny_system(changes={"backbone.width": 16, "train.epochs": 1})
+
+
+@pytest.fixture(scope="session")
+def taught_path(
+    tmp_path_factory: pytest.TempPathFactory, quick_system: SystemConfig, toy_tasks: tuple[Task, ...]
+) -> Path:
+    """A store of three learned domains. Never changed: tests that change something take `taught_store`."""
+    from classic.sequence import learn_sequence
+
+    path = tmp_path_factory.mktemp("taught") / "toy.store"
+    learn_sequence(path, toy_tasks[:3], quick_system)
+    return path
+
+
+@pytest.fixture
+def taught_store(tmp_path: Path, taught_path: Path) -> Path:
+    """A copy of the store of three learned domains, to be changed or damaged."""
+    return Path(shutil.copytree(taught_path, tmp_path / "toy.store"))

@@ -9,11 +9,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+_BITS = {
+    torch.float16: torch.int16,
+    torch.bfloat16: torch.int16,
+    torch.float32: torch.int32,
+    torch.float64: torch.int64,
+}
 _WHOLE, _ROWS, _COLUMNS, _APPENDED = "whole", "rows", "columns", "appended"
 
 
 def difference(new: dict[str, Tensor], old: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors to store so that `apply(old, ...)` gives ``new``; names are "<kind>/<name>" and "<kind>.at/<name>"."""
+    """The tensors to store so that `apply(old, ...)` gives ``new``; names are "<kind>/<name>", "<kind>.at/<name>"."""
+    if lost := old.keys() - new.keys():
+        raise ValueError(f"a version cannot lose tensors: {sorted(lost)[:3]}")
     stored: dict[str, Tensor] = {}
     for name, tensor in new.items():
         before = old.get(name)
@@ -38,6 +46,8 @@ def apply(old: dict[str, Tensor], stored: dict[str, Tensor]) -> dict[str, Tensor
         elif kind in (_ROWS, _COLUMNS):
             where = stored[f"{kind}.at/{name}"].long()
             new[name] = old[name].index_copy(0 if kind == _ROWS else 1, where, tensor)
+        elif kind not in (f"{_ROWS}.at", f"{_COLUMNS}.at"):
+            raise ValueError(f"{key!r} is no part of a difference")
     return new
 
 
@@ -66,4 +76,4 @@ def _changed(name: str, tensor: Tensor, before: Tensor) -> dict[str, Tensor]:
 
 def _raw(tensor: Tensor) -> Tensor:
     """The bits: 0.0 and -0.0 are not the same, NaN is the same as itself."""
-    return tensor.contiguous().view(torch.int32) if tensor.dtype is torch.float32 else tensor
+    return tensor.contiguous().view(_BITS[tensor.dtype]) if tensor.dtype in _BITS else tensor

@@ -90,19 +90,28 @@ def load_learner(store: Store, number: int | None = None, device: str = "cpu") -
             fix="use the encoder the store was made with",
         )
     tensors = store.tensors(number)
+    try:
+        _take_on(learner, store, tensors, number)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole files, but not of this system
+        raise StoreError(f"{store.path} does not hold a model of its system ({error})", fix="do not use it") from None
+    return learner
+
+
+def _take_on(learner: Learner, store: Store, tensors: dict[str, Tensor], number: int | None) -> None:
     facts = store.version(number).record.get("facts")
     own = {name.removeprefix(_METHOD): value for name, value in tensors.items() if name.startswith(_METHOD)}
+    places = {name.removeprefix(_MAP): value for name, value in tensors.items() if name.startswith(_MAP)}
+    if len(own) + len(places) != len(tensors) or places.keys() != learner.map.state_dict().keys():
+        raise KeyError("unknown or missing tensors")
     if facts:
         learner.method.restore(facts, own)
     else:
         learner.method.load_tensors(own)
-    for name, value in tensors.items():
-        if name.startswith(_MAP):
-            setattr(learner.map, name.removeprefix(_MAP), value)
+    for name, value in places.items():
+        setattr(learner.map, name, value)
     chain = store.chain(number)
     learner.domains = [version.domain for version in chain]
     learner.temperatures = [tuple(version.record["temperature"]) for version in chain]
-    return learner
 
 
 def open_or_create(path: Path | str, config: SystemConfig | None = None, seed: int = 0) -> Store:
@@ -164,7 +173,8 @@ def teach(
         done = _learned_before(store, task, data)
         if done:
             return done, learner or load_learner(store, device=device)
-        learner = learner or load_learner(store, device=device)
+        if learner is None or learner.domains != store.domains():
+            learner = load_learner(store, device=device)
         digest = store.digest()
         job = hashlib.sha256(json_bytes([digest, task.name, data, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
@@ -203,6 +213,9 @@ def _learned_before(store: Store, task: Task, data: str) -> Version | None:
 
 def check_task(task: Task) -> None:
     """Refuses a domain that cannot be learned, before anything is changed."""
+    unlabelled = sum(example.polarity is None for part in (task.train, task.valid, task.test) for example in part)
+    if unlabelled:
+        raise InputError(f"{unlabelled} examples of domain {task.name!r} have no polarity", fix="label them all")
     if len(task.train) < 2:
         raise InputError(f"domain {task.name!r} has {len(task.train)} training examples", fix="give at least two")
     if len(task.classes) < 2:
@@ -247,8 +260,9 @@ def surfaces(method: Method, examples: Sequence[Example]) -> Tensor:
     found = [torch.zeros(0)] * len(examples)
     with torch.no_grad():
         for batch in sorted_batches(backbone, examples, 64):
-            for row, surface in zip(batch.rows.tolist(), backbone.surface(batch.to(method.present.device)), strict=True):
-                found[row] = surface.cpu()
+            moved = batch.to(method.present.device)
+            for row, surface in zip(batch.rows.tolist(), backbone.surface(moved).cpu(), strict=True):
+                found[row] = surface
     return torch.stack(found) if found else torch.zeros(0)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from classic.config import to_dict
+from classic.data.tasks import task_hash
+from classic.errors import InputError
 from classic.evaluation.answers import answer
 from classic.evaluation.matrix import ResultMatrix
 from classic.evaluation.metrics import accuracy, macro_f1
@@ -51,7 +53,12 @@ def learn_sequence(
         learned = store.domains()
         if index < len(learned):  # done by an earlier process
             version = store.chain()[index]
-        else:
+            if version.domain != task.name or version.record["data"] != task_hash(task):
+                raise InputError(
+                    f"{path} learned {version.domain!r} as its domain {index + 1}, not {task.name!r} from these data",
+                    fix="give the tasks the store was begun with, or another store",
+                )
+        if index >= len(learned) - 1:  # the newest one, too: its process may have died before it cleaned up
             ready = learner if learner and learner.method.learned == index else None
             version, learner = teach(store, task, device=device, watcher=watcher, learner=ready)
         wanted = [u for u in range(index + 1) if rows == "all" or u == index or index == len(tasks) - 1]
@@ -105,6 +112,7 @@ def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
             for metric in ("accuracy", "f1", "fair_f1")
         },
         "matrix": matrix.to_dict(),
+        "final_answers": store.read_scores(chain[-1].number),
         "capacity": [version.record.get("capacity") for version in chain],
         "transfer": [version.record.get("transfer") for version in chain],
         "seconds": sum(run["seconds"] for run in runs),

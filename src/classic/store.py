@@ -3,12 +3,13 @@
     store.json              what the store learns with: system, seed, encoder
     versions/0000/          the untaught model
     versions/0003/          delta.safetensors, record.json, card.md, manifest.json, run.json
-    current                 the number of the version in use; the only thing that ever changes
+    current                 number and manifest's sha256 of the version in use; the only thing that ever changes
     scores/0003.json        scores of a version on data sets it was evaluated on, numbers only
     work/                   checkpoint of a domain in training; gone when it is published
 
 A version holds only what its domain changed (`classic.delta`). Its manifest has the sha256 of its files and of its
-parent's manifest, so the newest manifest vouches for the whole chain. Nothing of a domain's text is kept.
+parent's manifest, version 0 has the sha256 of store.json, and the pointer that of the manifest it points at: the
+pointer vouches for the whole chain, and damage is noticed before it is used. Nothing of a domain's text is kept.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -31,6 +33,8 @@ from classic.files import json_bytes, sha256, sync_folder, write_bytes, write_js
 FORMAT = 1
 CONTENT = ("delta.safetensors", "record.json", "card.md")
 _TENSOR_LIMIT = 5000  # a header with more entries than any model of ours has is an attack or damage
+_RESTORE = "roll back to an earlier version or restore a backup"
+_UNFINISHED = {"versions", "lock", "work", "current", ".current.tmp", ".store.json.tmp"}  # in a store being made
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,14 @@ class Store:
         settings = _read_json(file)
         if settings.get("format") != FORMAT:
             raise StoreError(
-                f"{path} has store format {settings.get('format')!r}, this program reads {FORMAT}",
+                f"{file} says store format {settings.get('format')!r}, this program reads {FORMAT}",
                 fix="use the version of classic-asc that wrote it",
             )
-        return cls(path, settings)
+        store = cls(path, settings)
+        promised = store.version(0).record.get("settings")
+        if promised is not None and promised != sha256(file):
+            raise StoreError(f"{file} is damaged: version 0 was made with other settings", fix="restore a backup")
+        return store
 
     @classmethod
     def exists(cls, path: Path | str) -> bool:
@@ -94,13 +102,14 @@ class Store:
             base: Tensors of the untaught model.
         """
         path = Path(path)
-        if path.exists() and any(entry.name not in {"versions", "lock", "work"} for entry in path.iterdir()):
-            raise StoreError(f"{path} exists and is no store", fix="choose another folder")
+        _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
         store = cls(path, {"format": FORMAT} | settings)
         with store.lock():
+            _refuse_foreign(path)  # again: another process may have made it while we came here
             shutil.rmtree(path / "versions", ignore_errors=True)
-            record = {"domain": "", "parent": None, "domains": []}
+            promised = hashlib.sha256(json_bytes(store.settings)).hexdigest()
+            record = {"domain": "", "parent": None, "domains": [], "settings": promised}
             store._write_version(0, None, _contents(base, record, "# Untaught model\n"), {})
             store._point(0)
             write_json(path / "store.json", store.settings)  # last: its presence says that the store is whole
@@ -111,17 +120,25 @@ class Store:
     @property
     def current(self) -> int:
         """Number of the version in use."""
+        file, fix = self.path / "current", "run `classic store rollback STORE N`"
         try:
-            return int((self.path / "current").read_text())
+            read = re.fullmatch(r"(\d{1,9})(?: ([0-9a-f]{64}))?\n", file.read_bytes().decode("ascii"))
         except (OSError, ValueError):
-            raise StoreError(
-                f"{self.path} has no readable pointer 'current'", fix="run `classic store rollback STORE N`"
-            ) from None
+            read = None
+        if not read:
+            raise StoreError(f"{self.path} has no readable pointer: {file} is missing or damaged", fix=fix)
+        number, promised = int(read[1]), read[2]
+        manifest = self._folder(number) / "manifest.json"
+        if not manifest.is_file() or (promised and sha256(manifest) != promised):
+            raise StoreError(f"{file} does not fit {manifest}: one of them is damaged or missing", fix=fix)
+        return number
 
     def numbers(self) -> list[int]:
         """All versions there are, the ones left behind by a rollback included."""
         folder = self.path / "versions"
-        return sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
+        if not folder.is_dir():
+            raise StoreError(f"{folder} is missing", fix="restore a backup")
+        return sorted(int(entry.name) for entry in folder.iterdir() if _is_version(entry.name))
 
     def version(self, number: int | None = None) -> Version:
         """A version's description; of the current one if no number is given."""
@@ -130,9 +147,14 @@ class Store:
         if not folder.is_dir():
             known = ", ".join(str(n) for n in self.numbers())
             raise InputError(f"{self.path} has no version {number}", fix=f"versions there are: {known}")
+        manifest = self._manifest(number)
+        _check_file(folder / "record.json", manifest)
         record = _read_json(folder / "record.json")
+        parent = manifest["parent"]["number"] if number else None
+        if record.get("parent") != parent or not isinstance(record.get("domain"), str):
+            raise StoreError(f"{folder / 'record.json'} does not fit its manifest", fix="do not use this store")
         run_file = folder / "run.json"
-        return Version(number, record["parent"], record, _read_json(run_file) if run_file.is_file() else {})
+        return Version(number, parent, record, _read_json(run_file) if run_file.is_file() else {})
 
     def chain(self, number: int | None = None) -> list[Version]:
         """The versions a version is made of, oldest first, the untaught model left out."""
@@ -150,10 +172,14 @@ class Store:
 
     def card(self, number: int | None = None) -> str:
         """A version's model card, as Markdown."""
-        return (self._folder(self.version(number).number) / "card.md").read_text(encoding="utf-8")
+        number = self.version(number).number
+        file = self._folder(number) / "card.md"
+        _check_file(file, self._manifest(number))
+        return file.read_text(encoding="utf-8")
 
     def tensors(self, number: int | None = None) -> dict[str, Any]:
         """All tensors of a version, each file checked against its manifest first."""
+        from safetensors import SafetensorError
         from safetensors.torch import load
 
         from classic.delta import apply
@@ -162,47 +188,56 @@ class Store:
         tensors: dict[str, Any] = {}
         for step in [0, *(version.number for version in self.chain(number))]:
             self.check_version(step)
-            data = (self._folder(step) / "delta.safetensors").read_bytes()
-            stored = load(data)
-            if len(stored) > _TENSOR_LIMIT:
-                raise StoreError(f"version {step} of {self.path} holds {len(stored)} tensors", fix="do not use this file")
-            tensors = apply(tensors, stored)
+            file = self._folder(step) / "delta.safetensors"
+            try:  # whole, as its sha256 says, but who made it?
+                stored = load(file.read_bytes())
+                if len(stored) > _TENSOR_LIMIT:
+                    raise ValueError(f"{len(stored)} tensors")
+                tensors = apply(tensors, stored)
+            except (SafetensorError, KeyError, ValueError, IndexError, RuntimeError, TypeError) as error:
+                raise StoreError(f"{file} holds no model of ours ({error})", fix="do not use this store") from None
         return tensors
 
     # --- trust ------------------------------------------------------------------------------------------------------
 
     def check_version(self, number: int) -> dict[str, Any]:
-        """Checks one version's files against its manifest, and the manifest against its child's word; returns it."""
-        folder = self._folder(number)
-        manifest = _read_json(folder / "manifest.json")
+        """Checks one version's files against its manifest, and its parent's manifest against its word; returns it."""
+        manifest = self._manifest(number)
         for name in CONTENT:
-            file, promised = folder / name, manifest["files"].get(name, {})
-            if not file.is_file():
-                raise StoreError(f"{file} is missing", fix="roll back to an earlier version or restore a backup")
-            found = sha256(file)
-            if found != promised.get("sha256"):
-                raise StoreError(
-                    f"{file} is damaged: sha256 {found[:12]}… instead of {str(promised.get('sha256'))[:12]}…",
-                    fix="roll back to an earlier version or restore a backup",
-                )
+            _check_file(self._folder(number) / name, manifest)
         parent = manifest["parent"]
         if parent is not None:
-            found = sha256(self._folder(parent["number"]) / "manifest.json")
-            if found != parent["sha256"]:
+            file = self._folder(parent["number"]) / "manifest.json"
+            if not file.is_file() or sha256(file) != parent["sha256"]:
                 raise StoreError(
-                    f"version {number} of {self.path} grew from another version {parent['number']} than the one here",
+                    f"version {number} of {self.path} grew from another version {parent['number']} than the one here: "
+                    f"{file} is damaged, missing or another one's",
                     fix="restore both from one backup",
                 )
         return manifest
 
+    def _manifest(self, number: int) -> dict[str, Any]:
+        """A version's manifest, if it is exactly as we write them."""
+        file = self._folder(number) / "manifest.json"
+        manifest = _read_json(file)
+        if file.read_bytes() != json_bytes(manifest) or not _fits(manifest, number):
+            raise StoreError(f"{file} is damaged or of another version", fix=_RESTORE)
+        return manifest
+
     def verify(self) -> str:
         """Checks every version, and that nothing else lies among them; returns the digest of what is in use."""
+        Store.open(self.path)  # settings and version 0 fit each other
         self.current  # noqa: B018 - a store without a pointer is not whole
+        for entry in (self.path / "versions").iterdir():
+            if not _is_version(entry.name) and not entry.name.startswith("."):  # a killed process leaves dotted ones
+                raise StoreError(f"{entry} does not belong there", fix="delete it")
         for number in self.numbers():
             self.check_version(number)
             extra = {entry.name for entry in self._folder(number).iterdir()} - {*CONTENT, "manifest.json", "run.json"}
             if extra:
-                raise StoreError(f"{self._folder(number)} holds files that do not belong there: {sorted(extra)}")
+                raise StoreError(
+                    f"{self._folder(number)} holds files that do not belong there: {sorted(extra)}", fix="delete them"
+                )
         return self.digest()
 
     def digest(self, number: int | None = None) -> str:
@@ -221,7 +256,9 @@ class Store:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise StoreError(f"{self.path} is busy: another process is changing it", fix="wait for it to end") from None
+                raise StoreError(
+                    f"{self.path} is busy: another process is changing it", fix="wait for it to end"
+                ) from None
             yield
 
     def publish(
@@ -247,16 +284,18 @@ class Store:
         """A version with these very contents: the pointer's move was cut short, or the same was taught before."""
         promised = _promises(contents)
         for number in self.numbers()[1:]:
-            manifest = _read_json(self._folder(number) / "manifest.json")
+            try:
+                manifest = self.check_version(number)
+            except StoreError:  # a damaged one, left behind by a rollback
+                continue
             if manifest["parent"]["number"] == parent and manifest["files"] == promised:
                 return number
         return None
 
     def sweep(self) -> None:
         """Removes what a killed process left half-written. The caller holds the lock."""
-        for entry in (self.path / "versions").iterdir():
-            if not entry.name.isdigit():
-                shutil.rmtree(entry)
+        for entry in (self.path / "versions").glob(".[0-9]*"):
+            shutil.rmtree(entry)
 
     def rollback(self, number: int) -> None:
         """Puts an earlier version back in use. The versions after it stay until `prune`."""
@@ -270,10 +309,12 @@ class Store:
         with self.lock():
             kept = {0, *(version.number for version in self.chain())}
             gone = [number for number in self.numbers() if number not in kept]
-            for number in gone:
-                shutil.rmtree(self._folder(number))
+            for number in gone[::-1]:  # children before parents: a kill leaves no version without its parent
                 (self.path / "scores" / f"{number:04d}.json").unlink(missing_ok=True)
+                self._folder(number).rename(self.path / "versions" / f".{number:04d}.{uuid.uuid4().hex}")
             sync_folder(self.path / "versions")
+            self.sweep()
+            self.discard_work()
             return gone
 
     def write_scores(self, number: int, scores: dict[str, Any]) -> None:
@@ -304,7 +345,11 @@ class Store:
         return self.path / "versions" / f"{number:04d}"
 
     def _point(self, number: int) -> None:
-        write_bytes(self.path / "current", f"{number}\n".encode())
+        write_bytes(self.path / "current", self.pointer(number))
+
+    def pointer(self, number: int) -> bytes:
+        """What the file `current` says when a version is in use."""
+        return f"{number} {sha256(self._folder(number) / 'manifest.json')}\n".encode()
 
     def _write_version(self, number: int, parent: int | None, contents: dict[str, bytes], run: dict[str, Any]) -> None:
         grown_from = None
@@ -321,6 +366,52 @@ class Store:
         sync_folder(folder)
         folder.rename(self._folder(number))
         sync_folder(self.path / "versions")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Lets pass what is not there, is empty, or is a store whose making was cut short; never one that learned."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise StoreError(f"{path} is a file, not a folder", fix="choose another name")
+    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _UNFINISHED)
+    folder = path / "versions"
+    if folder.exists():
+        strange += sorted(e.name for e in folder.iterdir() if e.name != "0000" and not e.name.startswith(".0000."))
+    if strange:
+        raise StoreError(f"{path} exists and is no store: it holds {strange[0]!r}", fix="choose another folder")
+
+
+def _is_version(name: str) -> bool:
+    return re.fullmatch(r"[0-9]{4}|[1-9][0-9]{4,8}", name) is not None
+
+
+def _fits(manifest: dict[str, Any], number: int) -> bool:
+    """Whether a manifest has the form of ours, and the number; the sums are checked elsewhere."""
+    if manifest.keys() != {"version", "parent", "files"} or manifest["version"] != number:
+        return False
+    files, parent = manifest["files"], manifest["parent"]
+    if not isinstance(files, dict) or files.keys() != set(CONTENT):
+        return False
+    if any(not isinstance(promise, dict) or promise.keys() != {"sha256", "bytes"} for promise in files.values()):
+        return False
+    if number == 0 or parent is None:
+        return number == 0 and parent is None
+    grown = isinstance(parent, dict) and parent.keys() == {"number", "sha256"}
+    return grown and type(parent["number"]) is int and 0 <= parent["number"] < number
+
+
+def _check_file(file: Path, manifest: dict[str, Any]) -> None:
+    promised = manifest["files"][file.name]
+    if not file.is_file():
+        raise StoreError(f"{file} is missing", fix=_RESTORE)
+    found, size = sha256(file), file.stat().st_size
+    if found != promised["sha256"] or size != promised["bytes"]:
+        raise StoreError(
+            f"{file} is damaged: its sha256 is {found[:12]}… ({size} bytes), its manifest.json says "
+            f"{str(promised['sha256'])[:12]}… ({promised['bytes']} bytes)",
+            fix=_RESTORE,
+        )
 
 
 def _contents(stored: dict[str, Any], record: dict[str, Any], card: str) -> dict[str, bytes]:
@@ -342,7 +433,7 @@ def _promises(contents: dict[str, bytes]) -> dict[str, dict[str, Any]]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{path} cannot be read: {error}", fix="restore it from a backup or roll back") from None
     if not isinstance(value, dict):
         raise StoreError(f"{path} does not hold a JSON object", fix="restore it from a backup or roll back")

@@ -60,7 +60,7 @@ def test_sorted_batches_say_where_an_example_belongs(tiny_encoder: Path, toy_tas
     for batch in batches:
         for place, row in enumerate(batch.rows.tolist()):
             seen.append(row)
-            assert int(batch.labels[place]) == examples[row].polarity.index
+            assert int(batch.labels[place]) == examples[row].polarity.column
             assert int(batch.inputs["attention_mask"][place].sum()) == lengths[row]
     assert sorted(seen) == list(range(len(examples)))
     assert [lengths[row] for row in seen] == sorted(lengths)

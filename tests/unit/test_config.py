@@ -84,7 +84,12 @@ def test_wrong_values_are_refused_with_their_place(given: Any, where: str) -> No
 
 @pytest.mark.parametrize(
     ("given", "hint"),
-    [({"rat": 1}, "'rate'"), ({"inner": {"siez": 1}}, "'size'"), ({"kind": "adm"}, "'adam'"), ({"colour": "blu"}, "'blue'")],
+    [
+        ({"rat": 1}, "'rate'"),
+        ({"inner": {"siez": 1}}, "'size'"),
+        ({"kind": "adm"}, "'adam'"),
+        ({"colour": "blu"}, "'blue'"),
+    ],
 )
 def test_a_misspelling_gets_a_suggestion(given: dict[str, Any], hint: str) -> None:
     with pytest.raises(InputError, match=f"did you mean {hint}"):
@@ -98,7 +103,7 @@ def test_presets_survive_json(kind: Any, name: str) -> None:
     assert from_dict(kind, json.loads(json.dumps(to_dict(config)))) == config
 
 
-@pytest.mark.parametrize("kind", [TrainConfig, GateConfig, ClassicConfig, BertAdapterConfig], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [TrainConfig, GateConfig, ClassicConfig, BertAdapterConfig])
 def test_the_default_preset_is_the_default(kind: Any) -> None:
     assert kind.preset("default") == kind()
     assert kind.preset("paper") != kind()

@@ -35,7 +35,7 @@ class DomainMap(nn.Module):
         self.register_buffer("reach", torch.zeros(0))
 
     def add(self, train: Tensor, held_out: Tensor) -> None:
-        """Takes in a domain: surfaces (n, d) it was trained on and (m, d) it was not; without the latter, the former."""
+        """Takes in a domain: surfaces (n, d) it was trained on and (m, d) it was not; without these, the former."""
         mean = train.mean(dim=0)
         centred = train - mean
         self.means = torch.cat([self.means, mean.unsqueeze(0)])
@@ -49,7 +49,8 @@ class DomainMap(nn.Module):
         """Mahalanobis distance of each text to each domain's mean, (n, T)."""
         covariance = self.scatter / self.count.clamp(min=1)
         width = len(covariance)
-        round_part = covariance.diagonal().mean() * torch.eye(width, device=covariance.device)
+        spread = covariance.diagonal().mean().clamp(min=1e-12)  # texts that are all the same have none
+        round_part = spread * torch.eye(width, device=covariance.device)
         factor = torch.linalg.cholesky((1 - _SHRINKAGE) * covariance + _SHRINKAGE * round_part)
         gaps = surfaces.unsqueeze(1) - self.means.unsqueeze(0)  # (n, T, d)
         whitened = torch.linalg.solve_triangular(factor, gaps.reshape(-1, width).T, upper=False)
