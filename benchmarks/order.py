@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rows", default="all", choices=["all", "last"], help="which rows of the matrix to test")
+    parser.add_argument("--score", default="test", choices=["test", "valid"], help="choose on valid, report on test")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="e.g. train.epochs=2")
     parser.add_argument("--label", default="", help="added to the result's name")
     parser.add_argument("--work", type=Path, default=HERE.parent / "runs", help="where stores are kept meanwhile")
@@ -44,6 +46,8 @@ def main() -> None:
     )
     names = arguments.domains.split(",") if arguments.domains else order(arguments.order)
     tasks = [load_domain(name) for name in names]
+    if arguments.score == "valid":
+        tasks = [dataclasses.replace(task, test=task.valid) for task in tasks]
     sequence = "own" if arguments.domains else f"order{arguments.order}"
     name = f"{arguments.method}-{arguments.preset}-{arguments.scenario}-{sequence}-seed{arguments.seed}"
     name += f"-{arguments.label}" if arguments.label else ""
@@ -56,7 +60,7 @@ def main() -> None:
     store, matrix = learn_sequence(
         arguments.work / name, tasks, config, seed=arguments.seed, rows=arguments.rows, on_task=tell
     )
-    result = summary(store, matrix) | {"order": names, "name": name}
+    result = summary(store, matrix) | {"order": names, "name": name, "scored_on": arguments.score}
     write_json(HERE / "results" / f"{name}.json", result)
     print(json.dumps(result["scores"], indent=2))
 

@@ -24,6 +24,7 @@ def shuffled_rows(lengths: Sequence[int], size: int, generator: torch.Generator)
 
 def sorted_batches(backbone: Backbone, examples: Sequence[Example], size: int) -> Iterator[Batch]:
     """Every example once, by length, for passes without gradient; `rows` tells where an example belongs."""
+    backbone.prepare(examples)
     lengths = backbone.lengths(examples)
     order = sorted(range(len(examples)), key=lambda row: lengths[row])
     for start in range(0, len(order), size):

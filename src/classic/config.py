@@ -31,8 +31,15 @@ def check_preset(name: str) -> PresetName:
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """A configuration as plain JSON values."""
-    return dataclasses.asdict(config)
+    """A configuration as plain JSON values: the same whether it was written and read or not, so tuples are lists."""
+    values: dict[str, Any] = _plain(dataclasses.asdict(config))
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def from_dict(kind: type[C], values: dict[str, Any], *, where: str = "configuration") -> C:
@@ -66,6 +73,10 @@ def _check(hint: Any, value: Any, where: str) -> Any:
         if value is None and type(None) in typing.get_args(hint):
             return None
         return _check(next(arm for arm in typing.get_args(hint) if arm is not type(None)), value, where)
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise InputError(f"{where} is {value!r}, a {type(value).__name__}", fix="give a list")
+        return tuple(_check(typing.get_args(hint)[0], each, where) for each in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
@@ -99,13 +110,18 @@ class TrainConfig:
         large_epochs: Passes over a domain with at least ``large_from`` training examples.
         large_from: Where "large" begins; of the paper's domains only the two of SemEval are that large.
         batch_size: Examples in a training batch.
-        optimiser: ``adam``, or the released code's ``authors_adam`` (no bias correction, per-tensor clipping).
+        optimiser: ``adam``, ``sgd``, or the released code's ``authors_adam`` (no bias correction, per-tensor clipping).
+        momentum: Of ``sgd``.
         weight_decay: Decoupled decay. Anything above 0 lets protected weights shrink and breaks old tasks.
-        clip_norm: Largest norm of the gradient; of all parameters together (adam) or of each tensor (authors_adam).
+        clip_norm: Largest norm of the gradient; of all parameters together, or of each tensor (authors_adam).
         warmup: Share of a task's steps in which the rate climbs from 0.
         schedule: ``linear`` decay to 0, ``constant`` after warm-up, or ``linear_twice`` (the released code's slip).
         selection: Which epoch is kept: the one with the lowest validation loss or the highest macro-F1, or the last.
         eval_batch_size: Examples in a batch without gradients.
+        patience: Epochs without a better validation score before the rate is cut by 3, with a new optimiser and from
+            the weights as they are; None never cuts. ``epochs`` is then the most there can be.
+        rate_floor: A cut below this rate ends the task. As high as the learning rate, the first cut does: that is early
+            stopping without cuts.
     """
 
     learning_rate: float = 1e-3
@@ -113,21 +129,29 @@ class TrainConfig:
     large_epochs: int = 2
     large_from: int = 1000
     batch_size: int = 16
-    optimiser: Literal["adam", "authors_adam"] = "adam"
+    optimiser: Literal["adam", "sgd", "authors_adam"] = "adam"
+    momentum: float = 0.0
     weight_decay: float = 0.0
     clip_norm: float = 1.0
     warmup: float = 0.1
     schedule: Literal["linear", "constant", "linear_twice"] = "linear"
     selection: Literal["loss", "macro_f1", "last"] = "loss"
     eval_batch_size: int = 64
+    patience: int | None = None
+    rate_floor: float = 1e-4
 
     def epochs_for(self, examples: int) -> int:
         """Passes over a domain with that many training examples."""
         return self.large_epochs if examples >= self.large_from else self.epochs
 
     @classmethod
-    def preset(cls, name: PresetName) -> TrainConfig:
-        """The recipe of that preset."""
+    def preset(cls, name: PresetName, *, quick: bool = False) -> TrainConfig:
+        """The recipe of that preset; ``quick`` makes do with 2 passes over a small domain and 1 over a large one."""
+        recipe = cls._preset(name)
+        return dataclasses.replace(recipe, epochs=2, large_epochs=1) if quick else recipe
+
+    @classmethod
+    def _preset(cls, name: PresetName) -> TrainConfig:
         if name == "paper":  # Sec. 4.3: Adam, 3e-5, batch 32, 10 epochs for SemEval and 30 for the others
             return cls(
                 learning_rate=3e-5, epochs=30, large_epochs=10, batch_size=32, warmup=0.0, schedule="constant"
@@ -143,3 +167,28 @@ class TrainConfig:
                 schedule="linear_twice",
             )
         return cls()
+
+    @classmethod
+    def frozen(cls, name: PresetName = "default", *, quick: bool = False) -> TrainConfig:
+        """The recipe of that preset for small networks over frozen token states or word vectors.
+
+        Args:
+            name: ``paper`` stops after 5 epochs without a better validation loss; the others cut the rate instead.
+            quick: Whether to make do with 20 epochs at most and little patience.
+        """
+        plain = cls(
+            learning_rate=0.05,  # released code; plain SGD
+            optimiser="sgd",
+            epochs=100,
+            large_epochs=100,
+            batch_size=64,  # Sec. 4.3
+            clip_norm=10_000.0,  # released code; OWM and UCL: 100
+            warmup=0.0,
+            schedule="constant",
+            patience=5,  # Sec. 4.3
+        )
+        if name == "paper":  # Sec. 4.3: stop after 5 epochs without improvement, no cuts
+            plain = dataclasses.replace(plain, rate_floor=plain.learning_rate)
+        elif name == "authors":  # run scripts: patience 3, batch 32 but for NCL and DER++; six cuts to 1e-4
+            plain = dataclasses.replace(plain, patience=3, batch_size=32)
+        return dataclasses.replace(plain, epochs=20, large_epochs=20, patience=2) if quick else plain

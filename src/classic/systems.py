@@ -13,13 +13,27 @@ from typing import Any, ClassVar
 import torch
 
 from classic.backbones.base import Backbone
+from classic.backbones.bert import Bert, BertConfig
 from classic.backbones.bert_adapter import BertAdapter, BertAdapterConfig
+from classic.backbones.bert_frozen import BertFrozen, BertFrozenConfig
+from classic.backbones.gpt2 import Gpt2, Gpt2Config
+from classic.backbones.w2v import W2v, W2vConfig
 from classic.config import PresetName, TrainConfig, from_dict, replace, to_dict
 from classic.errors import IncompatibleError, InputError, unknown_name
 from classic.methods.base import Method
+from classic.methods.bcl import Bcl, BclConfig
 from classic.methods.classic import Classic, ClassicConfig
+from classic.methods.derpp import Derpp, DerppConfig
+from classic.methods.ewc import Ewc, EwcConfig
 from classic.methods.hat import Hat, HatConfig
+from classic.methods.joint import Joint, JointConfig, Retrain, RetrainConfig
+from classic.methods.kan import Kan, KanConfig
+from classic.methods.lamol import Lamol, LamolConfig
 from classic.methods.ncl import Ncl, NclConfig
+from classic.methods.one import One, OneConfig
+from classic.methods.owm import Owm, OwmConfig
+from classic.methods.srk import Srk, SrkConfig
+from classic.methods.ucl import Ucl, UclConfig
 from classic.model import Model
 from classic.modules.heads import Head
 from classic.seeding import Seeds
@@ -28,19 +42,35 @@ from classic.types import Scenario, TaskId
 
 @dataclass(frozen=True)
 class Part:
-    """How a method or a backbone is made: its class and its configuration's class."""
+    """How a method or a backbone is made: its class, its configuration's class, and how a backbone's networks train."""
 
     build: Callable[..., Any]
     config: Any
+    recipe: Callable[..., TrainConfig] = TrainConfig.preset
 
 
 METHODS: dict[str, Part] = {
     "ncl": Part(Ncl, NclConfig),
+    "one": Part(One, OneConfig),
+    "ewc": Part(Ewc, EwcConfig),
+    "ucl": Part(Ucl, UclConfig),
+    "owm": Part(Owm, OwmConfig),
+    "derpp": Part(Derpp, DerppConfig),
+    "joint": Part(Joint, JointConfig),
+    "retrain": Part(Retrain, RetrainConfig),
     "hat": Part(Hat, HatConfig),
     "classic": Part(Classic, ClassicConfig),
+    "kan": Part(Kan, KanConfig),
+    "srk": Part(Srk, SrkConfig),
+    "bcl": Part(Bcl, BclConfig),
+    "lamol": Part(Lamol, LamolConfig),
 }
 BACKBONES: dict[str, Part] = {
     "bert_adapter": Part(BertAdapter, BertAdapterConfig),
+    "bert": Part(Bert, BertConfig),
+    "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen),
+    "w2v": Part(W2v, W2vConfig, TrainConfig.frozen),
+    "gpt2": Part(Gpt2, Gpt2Config),
 }
 
 
@@ -78,6 +108,7 @@ class SystemConfig:
         backbone: str = "bert_adapter",
         scenario: Scenario = Scenario.DIL,
         changes: dict[str, Any] | None = None,
+        quick: bool = False,
     ) -> SystemConfig:
         """A preset with some values changed.
 
@@ -87,11 +118,12 @@ class SystemConfig:
             backbone: Name in BACKBONES.
             scenario: DIL or TIL.
             changes: Values by dotted key: ``{"train.epochs": 3, "method.gates.s_max": 200, "backbone.width": 128}``.
+            quick: Whether to make do with few epochs.
         """
         parts: dict[str, Any] = {
             "method": _part("method", METHODS, method).config.preset(name),
             "backbone": _part("backbone", BACKBONES, backbone).config.preset(name),
-            "train": TrainConfig.preset(name),
+            "train": _part("backbone", BACKBONES, backbone).recipe(name, quick=quick),
         }
         sections: dict[str, dict[str, Any]] = {}
         for key, value in (changes or {}).items():
@@ -133,6 +165,18 @@ def _part(kind: str, table: dict[str, Part], name: str) -> Part:
     return table[name]
 
 
+def refuse_unfit(config: SystemConfig) -> None:
+    """Refuses a method on a backbone that does not provide what it needs, with a sentence that says what."""
+    method = _part("method", METHODS, config.method).build
+    lacking = method.needs - _part("backbone", BACKBONES, config.backbone).build.provides
+    if lacking:
+        raise IncompatibleError(
+            f"method {config.method!r} cannot work on backbone {config.backbone!r}: "
+            f"it needs {', '.join(sorted(lacking))}",
+            fix=f"choose one of: {', '.join(n for n, p in BACKBONES.items() if method.needs <= p.build.provides)}",
+        )
+
+
 def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -> Method:
     """Makes an untaught method; the same configuration and seed give the same bytes.
 
@@ -141,17 +185,12 @@ def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -
     """
     method_part = _part("method", METHODS, config.method)
     backbone_part = _part("backbone", BACKBONES, config.backbone)
-    lacking = method_part.build.needs - backbone_part.build.provides
-    if lacking:
-        raise IncompatibleError(
-            f"method {config.method!r} cannot work on backbone {config.backbone!r}: "
-            f"it needs {', '.join(sorted(lacking))}",
-            fix="choose another backbone",
-        )
+    refuse_unfit(config)
     seeds = Seeds(seed)
     backbone_config = from_dict(backbone_part.config, config.backbone_config, where="backbone")
     backbone: Backbone = backbone_part.build(backbone_config, seeds.generator("backbone"))
-    head = Head(backbone.features, config.scenario, config.head_dropout, seeds.generator("shared head"))
+    width = method_part.build.feature_width(backbone)
+    head = Head(width, config.scenario, config.head_dropout, seeds.generator("shared head"))
     method_config = from_dict(method_part.config, config.method_config, where="method")
     method: Method = method_part.build(Model(backbone, head), method_config)
     return method.to(device)

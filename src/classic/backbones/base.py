@@ -17,6 +17,7 @@ class Need(StrEnum):
     """What a method may need of a backbone."""
 
     PLASTIC = "layers that can be gated, measured, projected or made noisy"
+    ADAPTERS = "adapters between the layers of a transformer"
     FROZEN_TOKENS = "token states that never change"
     LANGUAGE_MODEL = "a language model that can generate text"
 
@@ -30,6 +31,14 @@ class Backbone(nn.Module):
 
     provides: ClassVar[frozenset[Need]] = frozenset()
     features: int
+
+    def prepare(self, examples: Sequence[Example], *, dataset: bool = False) -> None:
+        """Tells a backbone which examples it will be asked about, so that it can do slow work on many at once.
+
+        Args:
+            examples: What will be collated.
+            dataset: Whether they are a training set, which will be seen again and may be cached on disk.
+        """
 
     @abstractmethod
     def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:

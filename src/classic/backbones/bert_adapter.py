@@ -53,7 +53,7 @@ class BertAdapter(Backbone):
     family, so `Sequential(dropout, adapter)` in its place is all it takes.
     """
 
-    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
+    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.ADAPTERS})
 
     def __init__(self, config: BertAdapterConfig, generator: torch.Generator) -> None:
         super().__init__()

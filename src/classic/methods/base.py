@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from classic.backbones.base import Need
+from classic.backbones.base import Backbone, Need
 from classic.losses import cross_entropy
 from classic.model import Model
 from classic.seeding import Seeds
-from classic.types import POLARITIES, Batch, Example, Step, Task
+from classic.types import POLARITIES, Batch, Example, Output, Step, Task
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Phase:
-    """One stretch of training: what is trained, on what."""
+    """One stretch of training: what is trained, on what; its epochs are compared on ``valid``, else on the task's."""
 
     name: str
     groups: tuple[Group, ...]
     examples: tuple[Example, ...]
+    valid: tuple[Example, ...] = ()
 
 
 class Method(nn.Module):
@@ -43,11 +44,20 @@ class Method(nn.Module):
         model: Backbone and head.
         learned: How many tasks have been learned.
         present: (C,) bool; the classes of the task in training.
+        needs: What the backbone must provide.
+        needs_task_id: Whether an answer depends on which task is asked for, in DIL, too.
+        keeps_data: Whether texts of learned tasks are kept.
+        source: The publication the method follows.
+        equation: What it adds to learning the current task, in one line.
+        grows: Whether what it keeps besides the network grows with every task.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
     needs_task_id: ClassVar[bool] = False
     keeps_data: ClassVar[bool] = False
+    source: ClassVar[str] = ""
+    equation: ClassVar[str] = ""
+    grows: ClassVar[bool] = False
 
     present: Tensor
 
@@ -57,6 +67,11 @@ class Method(nn.Module):
         self.learned = 0
         self.in_task = False
         self.register_buffer("present", torch.ones(len(POLARITIES), dtype=torch.bool), persistent=False)
+
+    @classmethod
+    def feature_width(cls, backbone: Backbone) -> int:
+        """Width of the features the head reads: the backbone's, unless a method makes features of its own."""
+        return backbone.features
 
     # --- the life of a task -----------------------------------------------------------------------------------------
 
@@ -70,6 +85,9 @@ class Method(nn.Module):
     def plan(self, task: Task) -> list[Phase]:
         """The phases of a task; usually one that trains everything trainable on the training examples."""
         return [Phase("train", (Group(self.weights()),), task.train)]
+
+    def start_phase(self, phase: Phase) -> None:
+        """A phase of the plan begins, or is taken up again; before any of its tensors are read back."""
 
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
         """Named terms of the loss, weights included; the loop adds and logs them."""
@@ -89,7 +107,7 @@ class Method(nn.Module):
 
     def logits(self, batch: Batch, task: int | None = None) -> Tensor:
         """Logits (B, C) of the model in training or, between tasks, of the newest; of ``task`` if one is given."""
-        output = self.model(batch, task)
+        output: Output = self.model(batch, task)
         return output.logits
 
     def report(self) -> dict[str, Any]:
@@ -109,6 +127,12 @@ class Method(nn.Module):
         persistent = self.state_dict(keep_vars=True).keys()
         kept |= {name: buffer for name, buffer in self.named_buffers() if name in persistent}
         return kept
+
+    def bytes_kept(self) -> int:
+        """Bytes the method keeps between tasks besides the network and its heads."""
+        persistent = self.state_dict(keep_vars=True).keys()
+        own = [b for name, b in self.named_buffers() if name in persistent and not name.startswith("model.")]
+        return sum(buffer.numel() * buffer.element_size() for buffer in own)
 
     def facts(self) -> dict[str, Any]:
         """What is needed, besides the tensors, to build the same method again; plain JSON values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -85,6 +85,9 @@ class Classic(Hat):
     Earlier models never change, so what they say about the new task's examples is computed once, before training
     (`teachers`), and shared by CED and CKS: a step costs the same at the nineteenth task as at the second.
     """
+
+    source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
+    equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
 
     def __init__(self, model: Model, config: ClassicConfig) -> None:
         super().__init__(model, HatConfig(gates=config.gates, missing=config.missing))

@@ -44,6 +44,9 @@ class Hat(Method):
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
     needs_task_id: ClassVar[bool] = True
+    source: ClassVar[str] = "Serrà et al. (2018), Overcoming catastrophic forgetting with hard attention to the task"
+    equation: ClassVar[str] = "L = CE + c R;  h' = h * sigmoid(s e_t);  g' = g (1 - m_ac)"
+    grows: ClassVar[bool] = True
 
     def __init__(self, model: Model, config: HatConfig) -> None:
         super().__init__(model)

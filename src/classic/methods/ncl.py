@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -26,7 +27,7 @@ class NclConfig:
     temperature: float = 1.0
 
     @classmethod
-    def preset(cls, name: PresetName) -> NclConfig:
+    def preset(cls, name: PresetName) -> NclConfig:  # noqa: ARG003
         """The same in every preset."""
         return cls()
 
@@ -36,6 +37,9 @@ class Ncl(Method):
 
     Source: the paper's NCL baselines (Sec. 4.2). Keeps nothing between tasks but the network.
     """
+
+    source: ClassVar[str] = "Ke et al. (2021), CLASSIC, Sec. 4.2"
+    equation: ClassVar[str] = "L = CE (+ csc L_CSC)"
 
     def __init__(self, model: Model, config: NclConfig) -> None:
         super().__init__(model)

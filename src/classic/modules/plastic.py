@@ -13,6 +13,7 @@ class Plastic(nn.Module):
     Attributes:
         layer: Linear or Conv1d.
         activation: What follows it.
+        before: What its input passes through first; Identity until a method puts something there.
         gate: Identity until a method puts a gate there.
         upstream: The Plastic layers whose outputs, concatenated, are this layer's input; empty when the input comes from
             something that is not gated. A plain tuple, so that a layer is not registered twice.
@@ -27,6 +28,7 @@ class Plastic(nn.Module):
         super().__init__()
         self.layer = layer
         self.activation = activation
+        self.before: nn.Module = nn.Identity()
         self.gate: nn.Module = nn.Identity()
         self.upstream = upstream
 
@@ -36,5 +38,5 @@ class Plastic(nn.Module):
         return self.layer.out_features if isinstance(self.layer, nn.Linear) else self.layer.out_channels
 
     def forward(self, x: Tensor) -> Tensor:
-        gated: Tensor = self.gate(self.activation(self.layer(x)))
+        gated: Tensor = self.gate(self.activation(self.layer(self.before(x))))
         return gated

@@ -17,6 +17,7 @@ from classic.methods.base import Method, Phase
 from classic.seeding import Seeds
 from classic.training.checkpoint import Checkpoint
 from classic.training.optimiser import (
+    RATE_CUT,
     build_optimiser,
     clip_gradients,
     load_optimiser,
@@ -91,6 +92,7 @@ def learn_task(
     watcher, workers = watcher or Silence(), workers or Workers()
     index, log = method.learned, TaskLog()
     clock, cpu_clock = time.perf_counter(), time.process_time()
+    method.model.backbone.prepare(task.train + task.valid, dataset=True)
     method.start_task(task, seeds)
     saved = checkpoint.load() if checkpoint else None
     resumed = (0.0, 0.0)
@@ -100,11 +102,12 @@ def learn_task(
     for number, phase in enumerate(method.plan(task)):
         if saved and saved[1]["phase"] > number:
             continue
+        method.start_phase(phase)
         run = _PhaseRun(method, task, phase, config, seeds, index, workers)
         if saved and saved[1]["phase"] == number:
             run.take_up(*saved)
         watcher.on_start(task.name, phase.name, run.epochs, run.batches, run.epoch)
-        while run.epoch < run.epochs:
+        while not run.finished:
             record = run.train_epoch(watcher)
             log.epochs.append(record)
             log.seconds = resumed[0] + time.perf_counter() - clock
@@ -147,7 +150,15 @@ class _PhaseRun:
         self.optimiser = build_optimiser(phase.groups, config)
         self.epoch = 0
         self.best: dict[str, Tensor] = {}
+        self.best_facts: dict[str, Any] = {}
         self.best_score = -math.inf
+        self.waited = self.cuts = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether all epochs are done or the rate has been cut below its floor."""
+        too_slow = self.cuts > 0 and self.config.learning_rate / RATE_CUT**self.cuts < self.config.rate_floor
+        return self.epoch >= self.epochs or too_slow
 
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
@@ -169,6 +180,9 @@ class _PhaseRun:
         }
         self.epoch += 1
         self._validate(record)
+        if self.config.patience is not None:
+            record["cuts"] = self.cuts  # of the rate, when the epoch began
+            self._wait(self.config.patience, better=record["best"])
         return record
 
     def _train_step(self, rows: list[int], step: Step) -> dict[str, float]:
@@ -181,17 +195,17 @@ class _PhaseRun:
         self.workers.average_gradients(self.parameters)
         self.method.edit_gradients(step)
         clip_gradients(self.parameters, self.config)
-        set_rate(
-            self.optimiser, self.config, step.epoch * step.batches + step.batch, self.epochs * step.batches
-        )
+        done, steps = step.epoch * step.batches + step.batch, self.epochs * step.batches
+        set_rate(self.optimiser, self.config, done, steps, self.cuts)
         self.optimiser.step()
         self.method.after_update(step)
         return {name: float(value.detach()) for name, value in terms.items()}
 
     def _validate(self, record: dict[str, Any]) -> None:
         """Scores the epoch on the validation examples and remembers the weights of the best one."""
-        if self.task.valid:
-            loss, f1 = validate(self.method, self.task.valid, self.config.eval_batch_size)
+        examples = self.phase.valid or self.task.valid
+        if examples:
+            loss, f1 = validate(self.method, examples, self.config.eval_batch_size)
             record |= {"valid_loss": loss, "valid_f1": f1}
             score = {"loss": -loss, "macro_f1": f1, "last": float(self.epoch)}[self.config.selection]
         else:
@@ -200,26 +214,37 @@ class _PhaseRun:
         if record["best"]:
             self.best_score = score
             self.best = {name: tensor.clone() for name, tensor in self.method.tensors().items()}
+            self.best_facts = self.method.facts()
+
+    def _wait(self, patience: int, *, better: bool) -> None:
+        """Cuts the rate when too many epochs brought nothing better; training goes on from where it stands."""
+        self.waited = 0 if better else self.waited + 1
+        if self.waited >= patience:
+            self.waited, self.cuts = 0, self.cuts + 1
+            self.optimiser = build_optimiser(self.phase.groups, self.config)
 
     def restore_best(self) -> None:
         if self.best:
-            self.method.load_tensors(self.best)
+            self.method.restore(self.best_facts, self.best)
 
     def state(self, counters: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = {f"model/{name}": tensor for name, tensor in self.method.tensors().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser_tensors(self.optimiser).items()}
-        return tensors, counters | {"epoch": self.epoch, "best_score": self.best_score}
+        own: dict[str, Any] = {"facts": self.method.facts(), "best_facts": self.best_facts}
+        own |= {"epoch": self.epoch, "best_score": self.best_score, "waited": self.waited, "cuts": self.cuts}
+        return tensors, counters | own
 
     def take_up(self, tensors: dict[str, Tensor], counters: dict[str, Any]) -> None:
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
-        self.method.load_tensors(parts["model"])
-        self.best = parts["best"]
+        self.method.restore(counters["facts"], parts["model"])
+        self.best, self.best_facts = parts["best"], counters["best_facts"]
         load_optimiser(self.optimiser, parts["optimiser"])
         self.epoch, self.best_score = counters["epoch"], counters["best_score"]
+        self.waited, self.cuts = counters["waited"], counters["cuts"]
 
 
 def validate(method: Method, examples: tuple[Example, ...], batch_size: int) -> tuple[float, float]:

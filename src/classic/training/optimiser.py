@@ -11,6 +11,8 @@ from torch import nn
 from classic.config import TrainConfig
 from classic.methods.base import Group
 
+RATE_CUT = 3  # what the rate is divided by when patience ends (released code)
+
 
 def build_optimiser(groups: Sequence[Group], config: TrainConfig) -> torch.optim.Optimizer:
     """A fresh optimiser: momentum of an earlier task would move weights this task must not touch."""
@@ -20,12 +22,14 @@ def build_optimiser(groups: Sequence[Group], config: TrainConfig) -> torch.optim
         settings.append({"params": list(group.parameters), "lr": rate, "base_lr": rate})
     if config.optimiser == "authors_adam":
         return AuthorsAdam(settings, weight_decay=config.weight_decay, clip=config.clip_norm)
+    if config.optimiser == "sgd":
+        return torch.optim.SGD(settings, momentum=config.momentum, weight_decay=config.weight_decay)
     return torch.optim.AdamW(settings, weight_decay=config.weight_decay, fused=True)
 
 
-def set_rate(optimiser: torch.optim.Optimizer, config: TrainConfig, step: int, steps: int) -> None:
-    """Sets every group's rate for a step; nothing to save, the rate is a function of the step."""
-    factor = rate_factor(config, step, steps)
+def set_rate(optimiser: torch.optim.Optimizer, config: TrainConfig, step: int, steps: int, cuts: int = 0) -> None:
+    """Sets every group's rate for a step; nothing to save, the rate is a function of the step and the cuts."""
+    factor = rate_factor(config, step, steps) / RATE_CUT**cuts
     for group in optimiser.param_groups:
         group["lr"] = group["base_lr"] * factor
 
@@ -46,7 +50,7 @@ def rate_factor(config: TrainConfig, step: int, steps: int) -> float:
 
 def clip_gradients(parameters: Sequence[nn.Parameter], config: TrainConfig) -> None:
     """Clips the norm of all gradients together; AuthorsAdam clips each tensor by itself."""
-    if config.optimiser == "adam":
+    if config.optimiser != "authors_adam":
         nn.utils.clip_grad_norm_(parameters, config.clip_norm)
 
 

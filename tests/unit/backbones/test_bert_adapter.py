@@ -94,7 +94,9 @@ def test_an_encoder_without_a_pooler_is_refused_for_pooler_features(family: dict
 def test_only_adapters_and_norms_in_layers_train(tiny_encoder: Path) -> None:
     backbone = make(tiny_encoder)
     trainable = {name for name, parameter in backbone.named_parameters() if parameter.requires_grad}
-    adapters = {f"adapters.{n}.{part}.layer.{kind}" for n in range(4) for part in ("down", "up") for kind in ("weight", "bias")}
+    adapters = {
+        f"adapters.{n}.{part}.layer.{kind}" for n in range(4) for part in ("down", "up") for kind in ("weight", "bias")
+    }
     norms = {
         f"encoder.encoder.layer.{layer}.{place}.LayerNorm.{kind}"
         for layer in range(2)

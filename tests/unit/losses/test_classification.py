@@ -34,7 +34,8 @@ def gradient(missing: str, present: Tensor = PRESENT) -> Tensor:
 
 def test_plain_is_the_softmax_over_all_classes() -> None:
     z = logits()
-    assert float(cross_entropy(z, LABELS, PRESENT).detach()) == pytest.approx(slow(z.tolist(), LABELS.tolist(), [0, 1, 2]))
+    value = cross_entropy(z, LABELS, PRESENT)
+    assert float(value.detach()) == pytest.approx(slow(z.tolist(), LABELS.tolist(), [0, 1, 2]))
     assert bool((gradient("plain")[:, 2] > 0).all())  # descending pushes "neutral" down
 
 

@@ -24,7 +24,8 @@ def times(matrix: list[list[float]], vector: list[float]) -> list[float]:
     return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
 
 
-def slow_mix(states: Tensor, f: Tensor, g: Tensor, q: Tensor, v: Tensor, gamma: Tensor) -> tuple[list, list]:
+def slow_mix(given: list[Tensor]) -> tuple[list, list]:
+    states, f, g, q, v, gamma = given
     views, attentions = [], []
     for h in states.tolist():
         tasks = range(len(h))
@@ -48,7 +49,7 @@ def slow_mix(states: Tensor, f: Tensor, g: Tensor, q: Tensor, v: Tensor, gamma: 
 def test_mix_is_the_formula() -> None:
     given = parts()
     view, attention = mix_tasks(*given)
-    wanted_view, wanted_attention = slow_mix(*given)
+    wanted_view, wanted_attention = slow_mix(given)
     assert torch.allclose(view, torch.tensor(wanted_view, dtype=torch.float64), rtol=1e-10)
     assert torch.allclose(attention, torch.tensor(wanted_attention, dtype=torch.float64), rtol=1e-10)
 
@@ -61,7 +62,7 @@ def test_a_row_of_the_attention_says_from_whom_a_task_takes() -> None:
 
 def test_gradient() -> None:
     given = [part.requires_grad_() for part in parts(2)]
-    assert torch.autograd.gradcheck(lambda *x: mix_tasks(*x), tuple(given))
+    assert torch.autograd.gradcheck(mix_tasks, tuple(given))
 
 
 @pytest.mark.parametrize(("features", "inner"), [(64, 8), (4, 1)])

@@ -20,6 +20,7 @@ from classic.training.optimiser import (
 )
 
 ADAM, AUTHORS = TrainConfig(), TrainConfig.preset("authors")
+SGD = TrainConfig(optimiser="sgd", learning_rate=0.05, momentum=0.9)
 
 
 def parameters(seed: int = 0) -> tuple[nn.Parameter, nn.Parameter]:
@@ -33,7 +34,7 @@ def give_gradients(given: tuple[nn.Parameter, ...], seed: int) -> None:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
 
 
-# --- rates -------------------------------------------------------------------------------------------------------------
+# --- rates ---
 
 
 def test_linear_climbs_then_falls_to_nothing() -> None:
@@ -82,6 +83,13 @@ def test_every_group_keeps_its_own_rate() -> None:
     assert [group["lr"] for group in optimiser.param_groups] == pytest.approx([0.05, 0.01])
 
 
+def test_a_cut_divides_every_rate_by_three() -> None:
+    weight, mask = parameters()
+    optimiser = build_optimiser([Group((weight,)), Group((mask,), 0.02)], replace(SGD, learning_rate=0.9))
+    set_rate(optimiser, replace(SGD, warmup=0.0, schedule="constant"), 0, 4, cuts=2)
+    assert [group["lr"] for group in optimiser.param_groups] == pytest.approx([0.1, 0.02 / 9])
+
+
 def test_a_rate_of_zero_is_a_rate() -> None:
     weight, mask = parameters()
     optimiser = build_optimiser([Group((weight,)), Group((mask,), 0.0)], ADAM)
@@ -91,10 +99,10 @@ def test_a_rate_of_zero_is_a_rate() -> None:
     assert torch.equal(mask, before)
 
 
-# --- steps -------------------------------------------------------------------------------------------------------------
+# --- steps ---
 
 
-@pytest.mark.parametrize("config", [ADAM, replace(AUTHORS, weight_decay=0.0)], ids=["adam", "authors"])
+@pytest.mark.parametrize("config", [ADAM, SGD, replace(AUTHORS, weight_decay=0.0)], ids=["adam", "sgd", "authors"])
 def test_a_weight_without_gradient_does_not_move_by_a_bit(config: TrainConfig) -> None:
     given = parameters()
     before = [parameter.detach().clone() for parameter in given]
@@ -148,10 +156,10 @@ def test_adam_clips_all_gradients_together() -> None:
     assert float(given[0].grad.norm() / given[1].grad.norm()) == pytest.approx(ratio, rel=1e-4)
 
 
-# --- state -------------------------------------------------------------------------------------------------------------
+# --- state ---
 
 
-@pytest.mark.parametrize("config", [ADAM, AUTHORS], ids=["adam", "authors"])
+@pytest.mark.parametrize("config", [ADAM, SGD, AUTHORS], ids=["adam", "sgd", "authors"])
 def test_a_saved_state_goes_on_with_the_same_bytes(config: TrainConfig) -> None:
     whole, parted = parameters(), parameters()
     one = build_optimiser([Group(whole[:1]), Group(whole[1:], 0.02)], config)

@@ -1,0 +1,160 @@
+"""Frozen BERT: token states computed once, a small trainable network over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from classic.backbones.base import Backbone, Need
+from classic.backbones.bert import pair_tokenizer, run_encoder
+from classic.backbones.encoder import check_encoder, encoder_folder, file_sha256, load_encoder, pool_mean
+from classic.backbones.states import Key, StateCache, StateFile, key_of, make_batch, pad_states
+from classic.config import PresetName
+from classic.modules.plastic import Plastic
+from classic.modules.trunks import build_trunk
+from classic.types import Batch, Example
+
+_ENCODED_TOGETHER = 32  # more saves nothing on a CPU
+
+
+@dataclass(frozen=True)
+class BertFrozenConfig:
+    """Which encoder is read, by which network.
+
+    Attributes:
+        encoder: ``minilm`` (embedded), a folder, or a Hugging Face id of the BERT family.
+        trunk: ``kim`` (the paper's CNN), ``kim_fc`` (fully connected layers behind it, for HAT and OWM), ``gru``, or
+            ``mean`` (nothing trained, for methods that bring networks of their own).
+        hidden: Widths of the fully connected layers of ``kim_fc``; none given means two as wide as a token state (HAT's
+            network). OWM's are 300, 300.
+        hidden_bias: Whether those have a bias; OWM's have none.
+        max_length: Longest input in tokens; 128 in the paper.
+        precision: In which token states are kept; ``float16`` takes half the memory and is right to three digits.
+        cache_mb: Most memory for token states, in MB. All 19 domains of the paper take 500 MB over ``minilm``; a domain
+            that does not fit is encoded anew in every epoch.
+        cache_folder: Where the token states of training sets are kept from run to run, if at all: one file per set.
+    """
+
+    encoder: str = "minilm"
+    trunk: Literal["kim", "kim_fc", "gru", "mean"] = "kim"
+    hidden: tuple[int, ...] = ()
+    hidden_bias: bool = True
+    max_length: int = 128
+    precision: Literal["float16", "float32"] = "float32"
+    cache_mb: int = 512
+    cache_folder: str | None = None
+
+    @classmethod
+    def preset(cls, name: PresetName) -> BertFrozenConfig:  # noqa: ARG003
+        """The same in every preset: what the paper prints (Sec. 4.2-4.3) is what the released code does."""
+        return cls()
+
+
+class BertFrozen(Backbone):
+    """A frozen encoder of the BERT family under a trainable trunk.
+
+    Paper: Sec. 4.2, the "BERT (Frozen)" rows. The encoder runs in evaluation mode, once per text; the released code
+    runs it in every step with its dropout on, which costs an encoder's pass per step for a little noise.
+
+    Texts are encoded together only with texts of their own length, so that nothing is padded: then an encoding does not
+    depend, not even in its last bit, on what else was encoded, and a full cache, an empty one, or one read from disk
+    give the same model.
+    """
+
+    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.FROZEN_TOKENS})
+
+    def __init__(self, config: BertFrozenConfig, generator: torch.Generator) -> None:
+        super().__init__()
+        folder = encoder_folder(config.encoder)
+        self.config = config
+        self._sha256 = check_encoder(config.encoder, folder)
+        self.encoder = load_encoder(folder).eval()
+        self.encoder.requires_grad_(False)
+        self._tokenizer = pair_tokenizer(folder, self.encoder, config.max_length)
+        width = int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+        self.trunk = build_trunk(config.trunk, width, generator, config.hidden, config.hidden_bias)
+        self.features = self.trunk.features
+        self._cache = StateCache(config.cache_mb * 1_000_000)
+        spelling = folder / "tokenizer.json"
+        self._made_by = (
+            self._sha256,
+            file_sha256(spelling) if spelling.is_file() else "",
+            self._tokenizer.max_length,
+            config.precision,
+        )
+
+    def train(self, mode: bool = True) -> BertFrozen:
+        """Sets the mode of the trunk; the encoder stays in evaluation mode."""
+        super().train(mode)
+        self.encoder.eval()
+        return self
+
+    def prepare(self, examples: Sequence[Example], *, dataset: bool = False) -> None:
+        missing = {key: e for e in examples if (key := key_of(e)) not in self._cache}
+        if not missing:
+            return
+        if not dataset or self.config.cache_folder is None:
+            self._encode(missing)
+            return
+        whole = {key_of(e): e for e in examples}
+        file = StateFile(Path(self.config.cache_folder).expanduser(), self._made_by, list(whole))
+        states = file.read()
+        if states is None:
+            file.write(self._encode(whole))
+        else:
+            for key, text in states.items():
+                self._cache.put(key, text)
+
+    def _encode(self, examples: dict[Key, Example]) -> dict[Key, Tensor]:
+        """Token states (L_i, d) of texts, which are put into the cache, too."""
+        by_length: dict[int, list[Key]] = {}
+        for key, length in zip(examples, self.lengths(list(examples.values())), strict=True):
+            by_length.setdefault(length, []).append(key)
+        found: dict[Key, Tensor] = {}
+        device = next(self.encoder.parameters()).device
+        precision = torch.float16 if self.config.precision == "float16" else torch.float32
+        with torch.no_grad():
+            for keys in by_length.values():
+                for start in range(0, len(keys), _ENCODED_TOGETHER):
+                    group = keys[start : start + _ENCODED_TOGETHER]
+                    batch = self._tokenizer.collate([examples[key] for key in group]).to(device)
+                    states = run_encoder(self.encoder, batch, self._tokenizer.segments).last_hidden_state
+                    for key, text in zip(group, states.cpu(), strict=True):
+                        found[key] = text.to(precision, copy=True)  # a view would hold on to the whole group
+                        self._cache.put(key, found[key])
+        return found
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:
+        keys = [key_of(example) for example in examples]
+        found = {key: self._cache.get(key) for key in keys}
+        missing = {key: e for key, e in zip(keys, examples, strict=True) if found[key] is None}
+        found |= self._encode(missing)
+        states, mask = pad_states([text for key in keys if (text := found[key]) is not None])
+        return make_batch({"states": states, "mask": mask}, examples, rows)
+
+    def lengths(self, examples: Sequence[Example]) -> list[int]:
+        return self._tokenizer.lengths(examples)
+
+    def truncated(self, examples: Sequence[Example]) -> list[bool]:
+        return self._tokenizer.truncated(examples)
+
+    def tokens(self, batch: Batch) -> Tensor:
+        return batch.inputs["states"]
+
+    def forward(self, batch: Batch) -> Tensor:
+        features: Tensor = self.trunk(batch.inputs["states"], batch.inputs["mask"])
+        return features
+
+    def plastic(self) -> dict[str, Plastic]:
+        return self.trunk.plastic()
+
+    def surface(self, batch: Batch) -> Tensor:
+        return pool_mean(batch.inputs["states"], batch.inputs["mask"])
+
+    def fingerprint(self) -> dict[str, str]:
+        return {"encoder": self.config.encoder, "sha256": self._sha256}

@@ -1,0 +1,1 @@
+"""The paper's tables: its numbers as data, and ours beside them."""
