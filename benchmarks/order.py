@@ -61,6 +61,7 @@ def main() -> None:
         arguments.work / name, tasks, config, seed=arguments.seed, rows=arguments.rows, on_task=tell
     )
     result = summary(store, matrix) | {"order": names, "name": name, "scored_on": arguments.score}
+    (HERE / "results").mkdir(exist_ok=True)
     write_json(HERE / "results" / f"{name}.json", result)
     print(json.dumps(result["scores"], indent=2))
 

@@ -48,9 +48,8 @@ def watch_changes(store: str, deadly: int) -> list[str]:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _CHANGES:
-            note(event)
-        elif event == "open" and str(arguments[0]).startswith(store) and set(arguments[1] or "") & set("wa+"):
+        written = event == "open" and str(arguments[0]).startswith(store) and set(arguments[1] or "") & set("wa+")
+        if written or event in _CHANGES:
             note(event)
 
     real = os.fsync

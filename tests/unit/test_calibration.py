@@ -48,8 +48,8 @@ def test_no_other_temperature_in_range_is_likelier(seed: int, count: int) -> Non
 
 def test_it_stays_in_range_when_everything_is_right_or_wrong() -> None:
     logits = torch.tensor([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0]])
-    assert fit_temperature(logits, torch.tensor([0, 1])) == pytest.approx(0.25, abs=1e-3)
-    assert fit_temperature(logits, torch.tensor([1, 0])) == pytest.approx(8.0, abs=1e-2)
+    assert 0.25 <= fit_temperature(logits, torch.tensor([0, 1])) < 0.3
+    assert 7.9 < fit_temperature(logits, torch.tensor([1, 0])) <= 8
 
 
 def test_missing_columns_do_not_break_it() -> None:

@@ -64,7 +64,9 @@ def test_states_are_the_encoders_last_layer(tiny_encoder: Path) -> None:
     assert torch.equal(backbone.tokens(batch), batch.inputs["states"])
     assert batch.labels.tolist() == [0, -1, 1, 0]
     assert backbone.collate(EXAMPLES[:2], [7, 3]).rows.tolist() == [7, 3]
-    assert torch.allclose(backbone.surface(batch), (wanted * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True), atol=1e-5)
+    assert torch.allclose(
+        backbone.surface(batch), (wanted * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True), atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("precision", ["float16", "float32"])
@@ -262,9 +264,7 @@ def test_a_learned_model_comes_back(
 
 
 @pytest.mark.parametrize("trunk", ["kim", "kim_fc"])
-def test_hat_keeps_earlier_features_to_the_bit(
-    tiny_encoder: Path, toy_tasks: tuple[Task, ...], trunk: str
-) -> None:
+def test_hat_keeps_earlier_features_to_the_bit(tiny_encoder: Path, toy_tasks: tuple[Task, ...], trunk: str) -> None:
     method = learned(tiny_encoder, "hat", toy_tasks[:1], trunk=trunk)
     assert isinstance(method, Hat)
     batch = method.model.backbone.collate(toy_tasks[0].test)

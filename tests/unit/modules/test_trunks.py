@@ -140,7 +140,9 @@ def test_gated_is_what_it_says() -> None:
                 for start in range(max(1, length - size + 1)):
                     text = states[row, :length]
                     open_ = max(0.0, slow_conv(relevance, text, start, channel) + float(mixed[channel]))
-                    wanted = max(wanted, float(torch.tanh(torch.tensor(slow_conv(content, text, start, channel)))) * open_)
+                    wanted = max(
+                        wanted, float(torch.tanh(torch.tensor(slow_conv(content, text, start, channel)))) * open_
+                    )
                 assert float(found[row, 100 * block + channel]) == pytest.approx(wanted, abs=1e-5)
 
 

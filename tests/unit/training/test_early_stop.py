@@ -188,13 +188,13 @@ class KilledAfterSaving(Checkpoint):
             raise Killed
 
 
-@pytest.mark.parametrize(("method", "momentum"), [("ncl", 0.9), ("hat", 0.0)])
+@pytest.mark.parametrize(("method", "momentum", "rate"), [("ncl", 0.9, 0.6), ("hat", 0.0, 3.0)])
 def test_a_run_resumed_at_every_epoch_ends_with_the_same_bytes(
-    method: str, momentum: float, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path
+    method: str, momentum: float, rate: float, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path
 ) -> None:
     config = tiny_system(method=method)
     # A rate far too large, so that epochs get worse and the rate is cut soon.
-    train = replace(SGD, learning_rate=0.6, momentum=momentum, patience=1, rate_floor=0.6 / 3**2, epochs=12)
+    train = replace(SGD, learning_rate=rate, momentum=momentum, patience=1, rate_floor=rate / 3**2, epochs=12)
     whole = build(config, 0)
     log = learn_task(whole, toy_tasks[0], train, Seeds(0))
     assert log.epochs[-1]["cuts"] == 2

@@ -1,0 +1,149 @@
+"""Methods that are one another in a special case, to the last bit; and runs that were killed and are not to be told."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from classic.methods.base import Method
+from classic.seeding import Seeds
+from classic.systems import SystemConfig, build
+from classic.training.checkpoint import Checkpoint
+from classic.training.loop import Silence, learn_task
+from classic.types import Scenario, Step, Task
+
+MakeSystem = Callable[..., SystemConfig]
+SMALL = {"backbone.width": 16, "train.epochs": 2, "train.learning_rate": 5e-3}
+
+
+def network(method: Method) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in method.tensors().items() if name.startswith("model.")}
+
+
+def everything(method: Method) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in method.tensors().items()}
+
+
+def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def teach(config: SystemConfig, tasks: tuple[Task, ...]) -> Method:
+    method = build(config, 0)
+    for task in tasks:
+        learn_task(method, task, config.train, Seeds(0))
+    return method
+
+
+@pytest.mark.parametrize("scenario", list(Scenario))
+def test_without_their_terms_they_are_ncl(
+    scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    def learned(method: str, **changes: float) -> dict[str, Tensor]:
+        own = {f"method.{key}": value for key, value in changes.items()}
+        return network(teach(tiny_system(method=method, scenario=scenario, changes=SMALL | own), toy_tasks[:3]))
+
+    ncl = learned("ncl")
+    assert equal(learned("ewc", strength=0.0), ncl)
+    assert equal(learned("derpp", alpha=0.0, beta=0.0), ncl)
+    assert not equal(learned("ewc"), ncl)
+    assert not equal(learned("derpp", alpha=0.0), ncl)
+    assert not equal(learned("derpp", beta=0.0), ncl)
+
+
+@pytest.mark.parametrize("scenario", list(Scenario))
+@pytest.mark.parametrize("method", ["one", "ewc", "owm", "retrain"])
+def test_in_the_first_task_there_is_nothing_to_keep(
+    method: str, scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    ncl = teach(tiny_system(method="ncl", scenario=scenario, changes=SMALL), toy_tasks[:1])
+    other = teach(tiny_system(method=method, scenario=scenario, changes=SMALL), toy_tasks[:1])
+    assert equal(network(other), network(ncl))
+
+
+def test_one_with_contrast_is_ncl_with_contrast_in_the_first_task(
+    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    changes = SMALL | {"method.csc": 1.0}
+    ncl, one = (teach(tiny_system(method=name, changes=changes), toy_tasks[:1]) for name in ("ncl", "one"))
+    assert equal(network(one), network(ncl))
+    assert not equal(network(one), network(teach(tiny_system(method="one", changes=SMALL), toy_tasks[:1])))
+
+
+# --- killed runs ------------------------------------------------------------------------------------------------------
+
+
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+class Killer(Silence):
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def on_step(self, step: Step, terms: dict[str, float]) -> None:
+        if (step.epoch, step.batch) == (self.epoch, 1):
+            raise Killed
+
+
+class KilledAtTheEnd(Checkpoint):
+    """Ends a run when its last epoch has been saved, before the task is finished."""
+
+    def save(self, tensors: dict[str, Tensor], counters: dict[str, Any]) -> None:
+        super().save(tensors, counters)
+        if counters["epoch"] == 3:
+            raise Killed
+
+
+@pytest.mark.parametrize(
+    ("method", "scenario", "changes"),
+    [
+        ("one", Scenario.TIL, {}),
+        ("ewc", Scenario.DIL, {"method.fisher_mode": "train"}),
+        ("ucl", Scenario.DIL, {}),
+        ("owm", Scenario.DIL, {}),
+        ("owm", Scenario.DIL, {"method.update": "step"}),
+        ("derpp", Scenario.DIL, {"method.capacity": 10}),
+        ("derpp", Scenario.TIL, {"method.capacity": 40}),
+        ("retrain", Scenario.TIL, {}),
+    ],
+)
+def test_a_killed_run_ends_with_the_same_bytes(
+    method: str,
+    scenario: Scenario,
+    changes: dict[str, Any],
+    tiny_system: MakeSystem,
+    toy_tasks: tuple[Task, ...],
+    tmp_path: Path,
+) -> None:
+    # A rate that is too large: the best epoch is not the last, so what it left behind must come back as well.
+    changes = SMALL | changes | {"train.epochs": 3, "train.learning_rate": 0.03, "train.schedule": "constant"}
+    config = tiny_system(method=method, scenario=scenario, changes=changes)
+    base = teach(config, toy_tasks[:1])
+    facts, tensors = copy.deepcopy(base.facts()), everything(base)
+
+    def fresh() -> Method:
+        copied = build(config, 0)
+        copied.restore(facts, tensors)
+        return copied
+
+    whole = fresh()
+    log = learn_task(whole, toy_tasks[1], config.train, Seeds(0))
+    for number in range(2):
+        path = tmp_path / f"{number}.safetensors"
+        with pytest.raises(Killed):
+            if number:
+                learn_task(fresh(), toy_tasks[1], config.train, Seeds(0), KilledAtTheEnd(path, "job"))
+            else:
+                learn_task(fresh(), toy_tasks[1], config.train, Seeds(0), Checkpoint(path, "job"), Killer(1))
+        again = fresh()
+        resumed = learn_task(again, toy_tasks[1], config.train, Seeds(0), Checkpoint(path, "job"))
+        assert equal(everything(again), everything(whole))
+        assert again.facts() == whole.facts()
+        assert resumed.epochs == log.epochs
