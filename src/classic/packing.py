@@ -85,7 +85,7 @@ def unpack(file: Path, path: Path, expect: str | None = None) -> Store:
 
 
 def _extract(archive: zipfile.ZipFile, file: Path, staging: Path) -> None:
-    allowed = re.compile(rf"store\.json|current|versions/\d{{4}}/({'|'.join(map(re.escape, _FILES))})")
+    allowed = re.compile(rf"store\.json|current|versions/[0-9]{{4,9}}/({'|'.join(map(re.escape, _FILES))})")
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     strange = [name for name in names if not allowed.fullmatch(name)]

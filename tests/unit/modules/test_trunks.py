@@ -50,7 +50,7 @@ def slow_conv(layer: nn.Conv1d, text: Tensor, start: int, channel: int) -> float
     return total
 
 
-# --- Kim -----------------------------------------------------------------------------------------------------------------
+# --- Kim --------------------------------------------------------------------------------------------------------------
 
 
 def test_kim_is_the_maximum_over_the_windows_of_the_text() -> None:

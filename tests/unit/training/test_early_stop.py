@@ -188,10 +188,11 @@ class KilledAfterSaving(Checkpoint):
             raise Killed
 
 
-@pytest.mark.parametrize(("method", "momentum", "rate"), [("ncl", 0.9, 0.6), ("hat", 0.0, 3.0)])
+@pytest.mark.parametrize("how", [("ncl", 0.9, 0.6), ("hat", 0.0, 3.0)], ids=lambda how: how[0])
 def test_a_run_resumed_at_every_epoch_ends_with_the_same_bytes(
-    method: str, momentum: float, rate: float, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path
+    how: tuple[str, float, float], tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path
 ) -> None:
+    method, momentum, rate = how
     config = tiny_system(method=method)
     # A rate far too large, so that epochs get worse and the rate is cut soon.
     train = replace(SGD, learning_rate=rate, momentum=momentum, patience=1, rate_floor=rate / 3**2, epochs=12)
@@ -236,8 +237,8 @@ def test_the_recipe_of_the_frozen_systems() -> None:
         assert (config.clip_norm, config.weight_decay, config.selection) == (10_000.0, 0.0, "loss")
     assert (paper.batch_size, paper.patience, authors.patience, default.patience) == (64, 5, 3, 5)
     # Six cuts lead from 0.05 below 1e-4; the paper stops at the first.
-    assert [cuts for cuts in range(9) if 0.05 / 3**cuts < default.rate_floor][0] == 6
-    assert 0.05 / 3 < paper.rate_floor
+    assert next(cuts for cuts in range(9) if default.learning_rate / 3**cuts < default.rate_floor) == 6
+    assert paper.rate_floor > paper.learning_rate / 3
     quick = TrainConfig.frozen("paper", quick=True)
     assert quick.epochs_for(50) == 20
     assert replace(quick, epochs=100, large_epochs=100, patience=5) == paper
