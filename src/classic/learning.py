@@ -126,8 +126,10 @@ def open_or_create(path: Path | str, config: SystemConfig | None = None, seed: i
     workers.wait()
     store = Store.open(path)
     if config:
-        wanted = {"system": config.to_dict(), "seed": seed}
-        there = {key: store.settings[key] for key in wanted}
+        wanted = {"system": config.complete().to_dict(), "seed": seed}
+        # Completed on both sides: a store made before a setting existed has that setting's default.
+        own = SystemConfig.from_dict(store.settings["system"]).complete()
+        there = {"system": own.to_dict(), "seed": store.settings["seed"]}
         if wanted != there:
             raise InputError(
                 f"{path} learns with other settings: {_first_difference(wanted, there)}",
@@ -176,7 +178,7 @@ def teach(
         if learner is None or learner.domains != store.domains():
             learner = load_learner(store, device=device)
         digest = store.digest()
-        job = hashlib.sha256(json_bytes([digest, task.name, data, surroundings()])).hexdigest()
+        job = hashlib.sha256(json_bytes([digest, task.name, data, device, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
         log = learn_task(
             learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers
@@ -244,6 +246,7 @@ def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
         },
         "classes": [str(polarity) for polarity in task.classes],
         "facts": method.facts(),
+        "keeps_texts": method.keeps_data,
         "temperature": [temperature, fitted_on],
         "scores": {
             part: score(learner, examples, task.classes, index)

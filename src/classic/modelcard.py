@@ -41,12 +41,18 @@ def write_card(record: dict[str, Any], system: dict[str, Any], domains: list[str
         "",
         "- The answer is one of positive, negative, neutral, for one aspect in one English sentence.",
         _missing(record["classes"]),
-        "- No training text is kept. The weights were shaped by it, though, and may tell something about it.",
+        _texts(record),
         "- To forget this domain exactly, roll back to the version before it and prune; domains learned later must be "
         "taught again.",
         "",
     ]
     return "\n".join(line for line in lines if line is not None)
+
+
+def _texts(record: dict[str, Any]) -> str:
+    if record.get("keeps_texts"):
+        return "- **This method keeps training texts, word for word, in its versions.** Whoever has the store can read them."
+    return "- No training text is kept. The weights were shaped by it, though, and may tell something about it."
 
 
 def _counts(counts: dict[str, int]) -> str:

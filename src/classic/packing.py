@@ -24,8 +24,16 @@ _DAMAGED = (zipfile.BadZipFile, OSError, EOFError, KeyError, ValueError, TypeErr
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # equal stores give equal bytes, whenever they are packed
 
 
-def pack(store: Store, file: Path) -> int:
-    """Writes the current version and its chain into one file; returns its size in bytes."""
+def pack(store: Store, file: Path, *, with_texts: bool = False) -> int:
+    """Writes the current version and its chain into one file; returns its size in bytes.
+
+    A store whose method keeps training texts is refused unless they are meant to travel, too.
+    """
+    if not with_texts and any(version.record.get("keeps_texts") for version in store.chain()):
+        raise InputError(
+            f"the method of {store.path} keeps training texts: they would travel with the model",
+            fix="say --with-texts if that is meant",
+        )
     store.verify()
     if file.exists():
         raise InputError(f"{file} exists", fix="choose another name or delete it")

@@ -6,6 +6,7 @@ never written out: two tables and `build` are all.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -35,7 +36,7 @@ from classic.methods.owm import Owm, OwmConfig
 from classic.methods.srk import Srk, SrkConfig
 from classic.methods.ucl import Ucl, UclConfig
 from classic.model import Model
-from classic.modules.heads import Head
+from classic.modules.heads import Head, HeadConfig
 from classic.seeding import Seeds
 from classic.types import Scenario, TaskId
 
@@ -83,21 +84,21 @@ class SystemConfig:
         backbone: Name in BACKBONES.
         scenario: DIL or TIL.
         task_id: How the task of a test example is found.
-        head_dropout: Before the head; 0.1 in the released code.
         method_config, backbone_config: The parts' own configurations, as plain values.
         train: The recipe.
+        head: The head.
     """
 
     method: str = "classic"
     backbone: str = "bert_adapter"
     scenario: Scenario = Scenario.DIL
     task_id: TaskId = TaskId.LAST
-    head_dropout: float = 0.1
     method_config: dict[str, Any] = field(default_factory=dict)
     backbone_config: dict[str, Any] = field(default_factory=dict)
     train: TrainConfig = field(default_factory=TrainConfig)
+    head: HeadConfig = field(default_factory=HeadConfig)
 
-    SECTIONS: ClassVar[tuple[str, ...]] = ("method", "backbone", "train")
+    SECTIONS: ClassVar[tuple[str, ...]] = ("method", "backbone", "train", "head")
 
     @classmethod
     def preset(
@@ -124,13 +125,14 @@ class SystemConfig:
             "method": _part("method", METHODS, method).config.preset(name),
             "backbone": _part("backbone", BACKBONES, backbone).config.preset(name),
             "train": _part("backbone", BACKBONES, backbone).recipe(name, quick=quick),
+            "head": HeadConfig.preset(name),
         }
         sections: dict[str, dict[str, Any]] = {}
         for key, value in (changes or {}).items():
             section, _, rest = key.partition(".")
             if section not in cls.SECTIONS or not rest:
                 raise InputError(
-                    f"setting {key!r} names no section", fix="begin it with train., method. or backbone."
+                    f"setting {key!r} names no section", fix="begin it with train., method., backbone. or head."
                 )
             sections.setdefault(section, {})[rest] = value
         for section, values in sections.items():
@@ -144,6 +146,15 @@ class SystemConfig:
             method_config=to_dict(parts["method"]),
             backbone_config=to_dict(parts["backbone"]),
             train=parts["train"],
+            head=parts["head"],
+        )
+
+    def complete(self) -> SystemConfig:
+        """The same with every setting of its parts written out; refuses settings the parts do not have."""
+        return dataclasses.replace(
+            self,
+            method_config=_completed(_part("method", METHODS, self.method), self.method_config, "method"),
+            backbone_config=_completed(_part("backbone", BACKBONES, self.backbone), self.backbone_config, "backbone"),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,9 +165,12 @@ class SystemConfig:
     def from_dict(cls, values: dict[str, Any]) -> SystemConfig:
         """The inverse of to_dict; unknown keys are refused."""
         config = from_dict(cls, values, where="system")
-        from_dict(_part("method", METHODS, config.method).config, config.method_config, where="method")
-        from_dict(_part("backbone", BACKBONES, config.backbone).config, config.backbone_config, where="backbone")
+        config.complete()
         return config
+
+
+def _completed(part: Part, values: dict[str, Any], where: str) -> dict[str, Any]:
+    return to_dict(from_dict(part.config, values, where=where))
 
 
 def _part(kind: str, table: dict[str, Part], name: str) -> Part:
@@ -190,7 +204,7 @@ def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -
     backbone_config = from_dict(backbone_part.config, config.backbone_config, where="backbone")
     backbone: Backbone = backbone_part.build(backbone_config, seeds.generator("backbone"))
     width = method_part.build.feature_width(backbone)
-    head = Head(width, config.scenario, config.head_dropout, seeds.generator("shared head"))
+    head = Head(width, config.scenario, config.head.dropout, seeds.generator("shared head"))
     method_config = from_dict(method_part.config, config.method_config, where="method")
     method: Method = method_part.build(Model(backbone, head), method_config)
     return method.to(device)

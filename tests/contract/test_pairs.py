@@ -38,6 +38,7 @@ RECIPE: dict[str, Any] = {
 SPECIAL: dict[str, dict[str, Any]] = {
     "joint": {"method.tasks": 2},
     "bcl": {"method.length": 24},
+    "lamol": {"train.epochs": 24},  # it learns to write as well
 }
 
 
@@ -65,7 +66,7 @@ def write_vectors(file: Path, sentences: list[str]) -> Path:
 
 
 def write_gpt2(folder: Path, sentences: list[str]) -> Path:
-    """A random GPT-2 of 2 layers, 32 wide, over a tokenizer trained on the toy sentences."""
+    """A random GPT-2 of 2 layers, 64 wide, over a tokenizer trained on the toy sentences."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -81,7 +82,7 @@ def write_gpt2(folder: Path, sentences: list[str]) -> Path:
     tokenizer.save(str(folder / "tokenizer.json"))
     size = tokenizer.get_vocab_size()
     shape = GPT2Config(
-        vocab_size=size, n_embd=32, n_layer=2, n_head=2, n_positions=64, bos_token_id=0, eos_token_id=0
+        vocab_size=size, n_embd=64, n_layer=2, n_head=4, n_positions=64, bos_token_id=0, eos_token_id=0
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import multiprocessing
 import random
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+import classic
 from classic.errors import InputError, StoreError
 from classic.files import json_bytes, sha256
 from classic.learning import teach
@@ -369,6 +371,24 @@ def test_a_delta_that_is_no_safetensors_is_refused_though_its_sums_are_right(sto
     store._point(3)
     with pytest.raises(StoreError, match=r"0003/delta\.safetensors holds no model"):
         store.tensors()
+
+
+def test_no_line_of_the_package_can_run_what_a_file_says() -> None:
+    """Weights are safetensors and settings are JSON; nothing that unpickles or evaluates is even imported."""
+    names = {"eval", "exec", "compile", "__import__"}
+    modules = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml"}
+    found = []
+    for file in Path(classic.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                if called in names | {"torch.load", "np.load", "numpy.load", "torch.jit.load", "torch.hub.load"}:
+                    found.append(f"{file.name}: {called}")
+                found += [f"{file.name}: {k.arg}" for k in node.keywords if k.arg in {"trust_remote_code", "allow_pickle"}]
+            imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found += [f"{file.name}: {name}" for name in imported if name.partition(".")[0] in modules]
+    assert found == []
 
 
 def test_an_extra_file_is_found_by_verify(store: Store) -> None:

@@ -45,7 +45,8 @@ def learn(
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
 
-    The data is read, checked and learned; nothing of it is kept. Interrupt or kill it whenever you like: the same command
+    The data is read, checked and learned; nothing of it is kept (but by the methods that replay: derpp, retrain, joint).
+    Interrupt or kill it whenever you like: the same command
     goes on where it stopped and ends with the same model, to the bit.
 
     Examples:

@@ -66,9 +66,10 @@ def run() -> None:
         console = Console(stderr=True, highlight=False)
         console.print(Text("Error: ", style="bold red") + Text(str(error)), soft_wrap=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted. What was learned so far is kept; the same command goes on from there.\n")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # typer makes this of Ctrl-C, without a word
+            sys.stderr.write("\nInterrupted. What was learned so far is kept; the same command goes on from there.\n")
+        raise
     except BrokenPipeError:  # `classic predict ... | head`
         sys.stderr.close()
         sys.exit(0)

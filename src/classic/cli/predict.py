@@ -16,6 +16,9 @@ from classic.data.writers import safe_cell
 from classic.errors import DataError, InputError
 from classic.types import Example, Prediction, make_example
 
+_COLUMNS = ("sentence", "aspect", "polarity", "positive", "negative", "neutral", "nearest_domain", "unfamiliar")
+_COLUMNS += ("truncated", "version", "start", "end")
+
 
 def predict(
     store: StorePath,
@@ -168,14 +171,12 @@ def _write(answers: Iterator[Prediction], handle: TextIO, form: str) -> None:
             handle.write(json.dumps(_record(answer), ensure_ascii=False) + "\n")
             handle.flush()
         return
-    writer: Any = None
+    writer = csv.DictWriter(handle, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
     for answer in answers:
         record = _record(answer)
         span = record.pop("span")
         record |= {"start": span[0] if span else "", "end": span[1] if span else ""}
-        if writer is None:
-            writer = csv.DictWriter(handle, list(record), lineterminator="\n")
-            writer.writeheader()
         # A spreadsheet must not take a review for a formula.
         writer.writerow({key: safe_cell(value) if isinstance(value, str) else value for key, value in record.items()})
 

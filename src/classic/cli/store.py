@@ -118,6 +118,9 @@ def card(
 def pack(
     store: StorePath,
     file: Annotated[Path, typer.Argument(help="The file to write.", metavar="FILE", show_default=False)],
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="Also if the method keeps training texts (DER++, joint, retrain).")
+    ] = False,
 ) -> None:
     """Write the version in use, and what it is made of, into one file for another data owner.
 
@@ -126,7 +129,7 @@ def pack(
     from classic.packing import pack as pack_store
 
     opened = Store.open(store)
-    size = pack_store(opened, file)
+    size = pack_store(opened, file, with_texts=with_texts)
     typer.echo(f"wrote {file}: {size / 2**20:.1f} MiB\nsha256 {opened.digest()}")
 
 

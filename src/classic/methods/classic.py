@@ -17,7 +17,7 @@ from classic.methods.base import Group, Phase
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
 from classic.modules.gates import GateConfig
-from classic.modules.task_attention import TaskAttention
+from classic.modules.task_attention import TaskAttention, TaskAxisAttention
 from classic.seeding import Seeds
 from classic.types import Batch, Example, Scenario, Step, Task
 
@@ -36,7 +36,9 @@ class ClassicConfig:
         teacher_head: Whose head turns a teacher's features into logits: the ``current`` one (the paper) or the
             teacher's ``own``, as it was when that task ended.
         reading: How CSC and CKS are read where paper and released code differ.
-        view_ce: Weight of a cross-entropy on the shared view; 1 in the released code, not in the paper.
+        attention: Projections over the ``features`` (Eq. 8-11) or along the ``tasks`` (the released code).
+        view_ce: Weight of a cross-entropy, and of the sparsity once more, on the shared view; 1 in the released code, not
+            in the paper.
         missing: See `classic.losses.cross_entropy`.
         gates: Task masks.
     """
@@ -48,6 +50,7 @@ class ClassicConfig:
     teachers: Literal["sum", "mean", "last"] = "mean"
     teacher_head: Literal["current", "own"] = "own"
     reading: Reading = "paper"
+    attention: Literal["features", "tasks"] = "features"
     view_ce: float = 0.0
     missing: MissingClasses = "shield"
     gates: GateConfig = field(default_factory=GateConfig)
@@ -68,6 +71,7 @@ class ClassicConfig:
                 teachers="last",
                 teacher_head="current",
                 reading="authors",
+                attention="tasks",
                 view_ce=1.0,
                 missing="plain",
                 gates=gates,
@@ -92,7 +96,7 @@ class Classic(Hat):
     def __init__(self, model: Model, config: ClassicConfig) -> None:
         super().__init__(model, HatConfig(gates=config.gates, missing=config.missing))
         self.config = config
-        self.attention: TaskAttention | None = None
+        self.attention: TaskAttention | TaskAxisAttention | None = None
         self._teacher_features = torch.zeros(0)
         self._teacher_logits = torch.zeros(0)
         self.transfer: list[float] = []
@@ -105,7 +109,11 @@ class Classic(Hat):
         self._teacher_features, self._teacher_logits = self.teachers(task.train)
         if self.config.cks:
             generator = seeds.generator("attention", self.learned)
-            self.attention = TaskAttention(self.model.backbone.features, generator).to(self.present.device)
+            if self.config.attention == "tasks":
+                self.attention = TaskAxisAttention(self.learned + 1, generator)
+            else:
+                self.attention = TaskAttention(self.model.backbone.features, generator)
+            self.attention.to(self.present.device)
 
     def teachers(self, examples: tuple[Example, ...]) -> tuple[Tensor, Tensor]:
         """Features (n, T, D) and logits (n, T, C) of every earlier model for the given examples."""
@@ -148,6 +156,7 @@ class Classic(Hat):
             if config.view_ce:
                 view_logits = self.model.head(view)
                 terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, batch.labels)
+                terms["view_sparsity"] = config.view_ce * terms["sparsity"]
         return terms
 
     def _distillation(self, student: Tensor, batch: Batch) -> Tensor:

@@ -25,7 +25,8 @@ class GateConfig:
 
     Attributes:
         s_max: Scale at the end of annealing; 400 in the paper.
-        anneal: Over every ``epoch`` (the paper), over the whole ``task``, or over ``none`` (always s_max).
+        anneal: Over every ``epoch`` (the paper), the same without ever reaching s_max (``epoch_short``, the released
+            code), over the whole ``task``, or not at all (``none``: always s_max). Hard gates have no use for it.
         form: ``soft`` gates in training (the paper), or ``hard`` ones, 0 or 1, with the soft gradient passed through.
         hard_scale: The scale of the sigmoid whose gradient a hard gate borrows.
         init: ``normal`` embeddings of ``init_std``, or ``reuse``: open on every unit an earlier task uses and on
@@ -41,7 +42,7 @@ class GateConfig:
     """
 
     s_max: float = 400.0
-    anneal: Literal["epoch", "task", "none"] = "task"
+    anneal: Literal["epoch", "epoch_short", "task", "none"] = "task"
     form: Literal["soft", "hard"] = "hard"
     hard_scale: float = 4.0
     init: Literal["normal", "reuse"] = "reuse"
@@ -59,9 +60,9 @@ class GateConfig:
         """The masks of that preset."""
         if name == "default":
             return cls()
-        return cls(
-            anneal="epoch", form="soft", init="normal", learning_rate=None, compensate=True
-        )  # Eq. (2)-(5); the three last from HAT, which the paper builds on
+        # Eq. (2)-(5); compensation and sparsity from HAT, which the paper builds on.
+        anneal: Literal["epoch", "epoch_short"] = "epoch" if name == "paper" else "epoch_short"
+        return cls(anneal=anneal, form="soft", init="normal", learning_rate=None, compensate=True)
 
 
 class UnitGate(nn.Module):
@@ -200,7 +201,11 @@ class TaskGates(nn.Module):
         s_max = self.config.s_max
         if self.config.anneal == "none":
             return s_max
-        progress = step.epoch_progress if self.config.anneal == "epoch" else step.task_progress
+        progress = {
+            "epoch": step.epoch_progress,
+            "epoch_short": step.batch / step.batches,  # (b - 1) / B
+            "task": step.task_progress,
+        }[self.config.anneal]
         return 1 / s_max + (s_max - 1 / s_max) * progress
 
     def open(self, step: Step) -> None:

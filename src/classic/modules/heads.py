@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
+from classic.config import PresetName
 from classic.types import POLARITIES, Polarity, Scenario
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """The head.
+
+    Attributes:
+        dropout: Between the features and the linear layer.
+    """
+
+    dropout: float = 0.1
+
+    @classmethod
+    def preset(cls, name: PresetName) -> HeadConfig:
+        """The head of that preset."""
+        return cls(dropout=0.5 if name == "paper" else 0.1)  # Sec. 4.3: 0.5 between fully connected layers
 
 
 class Head(nn.Module):

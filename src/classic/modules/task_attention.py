@@ -54,3 +54,31 @@ class TaskAttention(nn.Module):
     def forward(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """Shared view (B, D) and attention (B, T, T) of states (B, T, D)."""
         return mix_tasks(states, self.f, self.g, self.q, self.v, self.gamma)
+
+
+class TaskAxisAttention(nn.Module):
+    """The released code's form: projections along the task axis, t x t matrices with biases, no output projection.
+
+    With U (D, t) the features of the t models: Q = U A_q + b_q, K and V alike; attention = softmax(Q^T K) by rows;
+    view = sum over tasks of gamma V attention^T + U.
+
+    Args:
+        tasks: t, the current task included.
+        generator: Source of the initial weights.
+    """
+
+    def __init__(self, tasks: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.empty(3, tasks, tasks))
+        self.biases = nn.Parameter(torch.zeros(3, 1, tasks))
+        self.gamma = nn.Parameter(torch.zeros(()))
+        with torch.no_grad():
+            self.weights.normal_(0.0, tasks**-0.5, generator=generator)
+
+    def forward(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Shared view (B, D) and attention (B, T, T) of states (B, T, D)."""
+        along_tasks = states.transpose(1, 2)  # (B, D, T)
+        q, k, v = (along_tasks @ self.weights[i] + self.biases[i] for i in range(3))
+        attention = (q.transpose(1, 2) @ k).softmax(dim=2)  # (B, T, T)
+        mixed = v @ attention.transpose(1, 2)
+        return (self.gamma * mixed + along_tasks).sum(dim=2), attention

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from classic.modules.task_attention import TaskAttention, mix_tasks
+from classic.modules.task_attention import TaskAttention, TaskAxisAttention, mix_tasks
 
 
 def parts(seed: int = 0, batch: int = 2, tasks: int = 3, width: int = 4, inner: int = 2) -> list[Tensor]:
@@ -81,3 +81,25 @@ def test_the_same_generator_gives_the_same_block() -> None:
     first, second, other = (TaskAttention(16, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
     assert not torch.equal(first.f, other.f)
+
+
+def test_attention_along_the_task_axis_equals_slow_loops() -> None:
+    torch.manual_seed(0)
+    module = TaskAxisAttention(3, torch.Generator().manual_seed(1)).double()
+    with torch.no_grad():
+        module.biases.normal_()
+        module.gamma.fill_(0.7)
+    states = torch.randn(2, 3, 5, dtype=torch.float64)
+    view, attention = module(states)
+    for example in range(2):
+        u = states[example]  # (t, D)
+        q, k, v = (
+            [[sum(u[i, d] * module.weights[n, i, j] for i in range(3)) + module.biases[n, 0, j] for j in range(3)] for d in range(5)]
+            for n in range(3)
+        )
+        for row in range(3):
+            energies = torch.stack([sum(q[d][row] * k[d][j] for d in range(5)) for j in range(3)])
+            assert torch.allclose(attention[example, row], energies.softmax(dim=0))
+        for d in range(5):
+            mixed = sum(module.gamma * sum(attention[example, row, j] * v[d][j] for j in range(3)) + u[row, d] for row in range(3))
+            assert torch.allclose(view[example, d], mixed)

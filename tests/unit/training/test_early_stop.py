@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from classic.config import PRESETS, TrainConfig, from_dict, to_dict
 from classic.errors import InputError
 from classic.methods.base import Group, Method
+from classic.modules.heads import HeadConfig
 from classic.seeding import Seeds
 from classic.systems import SystemConfig, build
 from classic.training import loop
@@ -127,7 +128,7 @@ def test_training_goes_on_from_the_current_weights_with_a_new_optimiser(
 ) -> None:
     """One epoch of one batch after a cut, done by hand: w - (lr / 3) g, no momentum left over."""
     config = tiny_system(method="ncl")
-    config = replace(config, head_dropout=0.0)
+    config = replace(config, head=HeadConfig(dropout=0.0))
     train = replace(SGD, epochs=4, patience=1, momentum=0.9, batch_size=24)
     made: list[dict[str, Any]] = []
     built = build_optimiser
