@@ -140,6 +140,16 @@ class TrainConfig:
     patience: int | None = None
     rate_floor: float = 1e-4
 
+    def __post_init__(self) -> None:
+        for name in ("epochs", "large_epochs", "batch_size", "eval_batch_size"):
+            if getattr(self, name) < 1:
+                raise InputError(f"train.{name} is {getattr(self, name)}", fix="give at least 1")
+        for name in ("learning_rate", "weight_decay", "clip_norm", "momentum", "rate_floor"):
+            if not 0 <= getattr(self, name) < float("inf"):  # NaN fails, too
+                raise InputError(f"train.{name} is {getattr(self, name)}", fix="give a finite number, 0 or more")
+        if not 0 <= self.warmup < 1:
+            raise InputError(f"train.warmup is {self.warmup}", fix="give a share from 0 up to, not including, 1")
+
     def epochs_for(self, examples: int) -> int:
         """Passes over a domain with that many training examples."""
         return self.large_epochs if examples >= self.large_from else self.epochs

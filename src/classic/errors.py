@@ -64,6 +64,10 @@ class StoreError(ClassicError):
     """A store is missing, busy, damaged or of another kind than expected."""
 
 
+class TrainingError(ClassicError):
+    """Training went wrong in a way that more training cannot mend."""
+
+
 class IncompatibleError(InputError):
     """Two parts that cannot work together were asked to (a method and a backbone, a scenario and a rule)."""
 

@@ -171,3 +171,9 @@ def test_changes_of_a_system() -> None:
 def test_reading_a_configuration_does_not_import_torch() -> None:
     program = "import sys, classic.config, classic.types, classic.errors; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("change", [{"epochs": 0}, {"batch_size": -1}, {"learning_rate": float("nan")}, {"warmup": 1.0}])
+def test_numbers_out_of_range_are_refused(change: dict) -> None:
+    with pytest.raises(InputError, match=next(iter(change))):
+        TrainConfig(**change)

@@ -376,6 +376,7 @@ def test_a_delta_that_is_no_safetensors_is_refused_though_its_sums_are_right(sto
 def test_no_line_of_the_package_can_run_what_a_file_says() -> None:
     """Weights are safetensors and settings are JSON; nothing that unpickles or evaluates is even imported."""
     names = {"eval", "exec", "compile", "__import__"}
+    options = {"trust_remote_code", "allow_pickle"}
     modules = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml"}
     found = []
     for file in Path(classic.__file__).parent.rglob("*.py"):
@@ -384,7 +385,7 @@ def test_no_line_of_the_package_can_run_what_a_file_says() -> None:
                 called = ast.unparse(node.func)
                 if called in names | {"torch.load", "np.load", "numpy.load", "torch.jit.load", "torch.hub.load"}:
                     found.append(f"{file.name}: {called}")
-                found += [f"{file.name}: {k.arg}" for k in node.keywords if k.arg in {"trust_remote_code", "allow_pickle"}]
+                found += [f"{file.name}: {option.arg}" for option in node.keywords if option.arg in options]
             imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             found += [f"{file.name}: {name}" for name in imported if name.partition(".")[0] in modules]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import os
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from classic.errors import InputError
+from classic.files import sha256
 from classic.types import Batch, Example
 
 EMBEDDED = "minilm"
@@ -69,8 +69,7 @@ def file_sha256(path: Path) -> str:
     stat = path.stat()
     key = (str(path), stat.st_mtime_ns, stat.st_size)
     if key not in _HASHES:
-        with path.open("rb") as handle:
-            _HASHES[key] = hashlib.file_digest(handle, "sha256").hexdigest()
+        _HASHES[key] = sha256(path)
     return _HASHES[key]
 
 

@@ -153,6 +153,8 @@ class Method(nn.Module):
         with torch.no_grad():
             for name, value in tensors.items():
                 if name in parameters:
+                    if parameters[name].shape != value.shape:  # copy_ would stretch what merely broadcasts
+                        raise ValueError(f"saved tensor {name} has shape {tuple(value.shape)}")
                     parameters[name].copy_(value)
                 else:
                     path, _, leaf = name.rpartition(".")

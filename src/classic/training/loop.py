@@ -12,6 +12,7 @@ from torch import Tensor
 
 from classic.batching import shuffled_rows, sorted_batches
 from classic.config import TrainConfig
+from classic.errors import TrainingError
 from classic.evaluation.metrics import macro_f1
 from classic.methods.base import Method, Phase
 from classic.seeding import Seeds
@@ -90,6 +91,8 @@ def learn_task(
         workers: The processes that learn together.
     """
     watcher, workers = watcher or Silence(), workers or Workers()
+    if method.in_task:
+        raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()
     clock, cpu_clock = time.perf_counter(), time.process_time()
     method.model.backbone.prepare(task.train + task.valid, dataset=True)
@@ -190,8 +193,15 @@ class _PhaseRun:
         batch = self.method.model.backbone.collate([self.phase.examples[row] for row in rows], rows)
         batch = batch.to(self.method.present.device)
         terms = self.method.loss(batch, step)
+        total = torch.stack(list(terms.values())).sum()
+        if not torch.isfinite(total):  # one such step would reach every weight, protected ones included
+            bad = ", ".join(name for name, value in terms.items() if not torch.isfinite(value)) or "their sum"
+            raise TrainingError(
+                f"the loss of {self.task.name!r} is not finite ({bad}; epoch {step.epoch + 1}, batch {step.batch + 1})",
+                fix="lower train.learning_rate; nothing of this domain was published",
+            )
         self.optimiser.zero_grad(set_to_none=True)
-        torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+        total.backward()  # type: ignore[no-untyped-call]
         self.workers.average_gradients(self.parameters)
         self.method.edit_gradients(step)
         clip_gradients(self.parameters, self.config)

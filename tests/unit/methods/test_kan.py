@@ -265,3 +265,13 @@ def test_refused_where_token_states_change(tiny_encoder: Path) -> None:
     config = SystemConfig.preset(method="kan", changes={"backbone.encoder": str(tiny_encoder)})
     with pytest.raises(IncompatibleError, match="token states that never change"):
         build(config, 0)
+
+
+def test_refused_where_aspect_and_sentence_are_kept_apart(tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("".join(f"{word} 0.1 -0.2 0.3 0.4\n" for word in ("one", "word", "more")))
+    changes = {"backbone.vectors": str(vectors), "backbone.trunk": "gated"}
+    with pytest.raises(IncompatibleError, match="as one sequence"):
+        build(SystemConfig.preset(method="kan", backbone="w2v", changes=changes), 0)
+    method = build(SystemConfig.preset(method="kan", backbone="w2v", changes=changes | {"backbone.trunk": "mean"}), 0)
+    assert method.model.head.features == 4

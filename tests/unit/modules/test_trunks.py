@@ -139,7 +139,7 @@ def test_gated_is_what_it_says() -> None:
                 wanted = -float("inf")
                 for start in range(max(1, length - size + 1)):
                     text = states[row, :length]
-                    open_ = max(0.0, slow_conv(relevance, text, start, channel) + float(mixed[channel]))
+                    open_ = max(0.0, slow_conv(relevance, text, start, channel) + float(mixed[channel].detach()))
                     wanted = max(
                         wanted, float(torch.tanh(torch.tensor(slow_conv(content, text, start, channel)))) * open_
                     )

@@ -334,3 +334,19 @@ def test_a_saved_method_comes_back(
         assert torch.equal(again.logits(batch, task), learned.logits(batch, task))
     with pytest.raises(KeyError, match="do not fit"):
         again.load_tensors(dict(list(kept(learned).items())[1:]))
+
+
+def test_a_loss_that_is_not_finite_stops_before_any_weight_moves(tiny_system, toy_tasks, monkeypatch) -> None:
+    from classic.errors import TrainingError
+
+    config = tiny_system()
+    method = build(config, 0)
+    before = {name: tensor.clone() for name, tensor in method.tensors().items()}
+    monkeypatch.setattr("classic.methods.hat.cross_entropy", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    with pytest.raises(TrainingError, match="not finite"):
+        learn_task(method, toy_tasks[0], config.train, Seeds(0))
+    after = method.tensors()
+    trained = [name for name in before if "embedding" not in name]
+    assert all(torch.equal(after[name], before[name]) for name in trained)
+    with pytest.raises(RuntimeError, match="build it anew"):
+        learn_task(method, toy_tasks[0], config.train, Seeds(0))
