@@ -1,6 +1,6 @@
 """Runs one of the paper's task orders and writes a result file. Kill and restart it at will.
 
-    python benchmarks/order.py --method classic --order 0 --threads 2
+python benchmarks/order.py --method classic --order 0 --threads 2
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def main() -> None:
     def tell(version, matrix) -> None:
         line = " ".join(f"{metric} {matrix.final(metric):.4f}" for metric in ("accuracy", "f1", "fair_f1"))
         own = matrix.value("f1", matrix.learned - 1, matrix.learned - 1)
-        print(f"{version.number:2d} {version.domain:12s} own f1 {own:.4f}  {line}  {version.run['seconds']:.0f} s", flush=True)
+        print(
+            f"{version.number:2d} {version.domain:12s} own f1 {own:.4f}  {line}  {version.run['seconds']:.0f} s",
+            flush=True,
+        )
 
     store, matrix = learn_sequence(
         arguments.work / name, tasks, config, seed=arguments.seed, rows=arguments.rows, on_task=tell

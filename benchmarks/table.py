@@ -1,7 +1,7 @@
 """Writes the table of results into the README, from the result files alone.
 
-    python benchmarks/table.py            prints it
-    python benchmarks/table.py --write    puts it between the marks in README.md
+python benchmarks/table.py            prints it
+python benchmarks/table.py --write    puts it between the marks in README.md
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ NAMES = {"classic": "**CLASSIC**", "ncl": "NCL (same adapters, no masks, no loss
 
 def table() -> str:
     """The 19 domains in the paper's orders, preset `default`, DIL."""
-    results = [json.loads(file.read_text()) for file in sorted((HERE / "results").glob("*-default-dil-order*-seed0.json"))]
+    results = [
+        json.loads(file.read_text()) for file in sorted((HERE / "results").glob("*-default-dil-order*-seed0.json"))
+    ]
     results.sort(key=lambda result: (result["name"].split("-order")[1], result["system"]["method"] != "classic"))
     lines = [
-        "The paper's 19 domains, one after another, over MiniLM (a fifth of the paper's BERT), preset `default`, nobody says",
-        "the domain; made by `python benchmarks/order.py --method METHOD --order ORDER --threads 1 --rows last`:",
+        "The paper's 19 domains, one after another, over MiniLM (a fifth of the paper's BERT), preset `default`,",
+        "nobody says the domain; made by `python benchmarks/order.py --method METHOD --order ORDER --threads 1 --rows last`:",
         "",
-        "| order | system | final accuracy | final macro-F1 | final macro-F1, own classes | forward macro-F1 | CPU minutes | peak memory |",
+        "| order | system | final accuracy | final macro-F1 | over own classes | forward macro-F1 | CPU minutes | memory |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for result in results:

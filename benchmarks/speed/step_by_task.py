@@ -48,7 +48,7 @@ def main() -> None:
     lengths = runs[arguments.tasks[0]][0].model.backbone.lengths(task.train)
     batches = shuffled_rows(lengths, config.train.batch_size, Seeds(0).generator("benchmark"))
     for round_number in range(arguments.rounds + 1):
-        for index, (method, phase, optimiser, seconds) in runs.items():
+        for index, (method, _, optimiser, seconds) in runs.items():
             rows = batches[round_number % len(batches)]
             step = Step(index - 1, 0, 1, round_number, arguments.rounds + 1)
             wall, cpu = time.perf_counter(), time.process_time()

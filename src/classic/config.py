@@ -163,9 +163,7 @@ class TrainConfig:
     @classmethod
     def _preset(cls, name: PresetName) -> TrainConfig:
         if name == "paper":  # Sec. 4.3: Adam, 3e-5, batch 32, 10 epochs for SemEval and 30 for the others
-            return cls(
-                learning_rate=3e-5, epochs=30, large_epochs=10, batch_size=32, warmup=0.0, schedule="constant"
-            )
+            return cls(learning_rate=3e-5, epochs=30, large_epochs=10, batch_size=32, warmup=0.0, schedule="constant")
         if name == "authors":  # released code: 5e-5, BertAdam with decay 0.01, schedule applied twice
             return cls(
                 learning_rate=5e-5,

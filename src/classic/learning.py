@@ -180,9 +180,7 @@ def teach(
         digest = store.digest()
         job = hashlib.sha256(json_bytes([digest, task.name, data, device, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
-        log = learn_task(
-            learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers
-        )
+        log = learn_task(learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers)
         record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs}
         run = {
             "seconds": log.seconds,

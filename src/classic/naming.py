@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from classic.config import PresetName
     from classic.systems import SystemConfig
 
-_FORM = re.compile(r"(?P<method>[a-z0-9_]+)(?P<options>([+-][a-z]+)*)@(?P<backbone>[a-z0-9_]+)(/(?P<scenario>dil|til))?")
+_FORM = re.compile(
+    r"(?P<method>[a-z0-9_]+)(?P<options>([+-][a-z]+)*)@(?P<backbone>[a-z0-9_]+)(/(?P<scenario>dil|til))?"
+)
 _RULES = {"last": TaskId.LAST, "ent": TaskId.ENTROPY}
 _TOKEN_BACKBONES = ("bert_frozen", "w2v")
 
@@ -106,10 +108,14 @@ def parse(
     needs_id = METHODS[name.method].build.needs_task_id and name.method != "classic"
     if name.scenario is Scenario.TIL:
         if rules:
-            raise IncompatibleError(f"{text}: in TIL the task is given", fix="leave +last and +ent out, or ask for /dil")
+            raise IncompatibleError(
+                f"{text}: in TIL the task is given", fix="leave +last and +ent out, or ask for /dil"
+            )
         return config
     if rules and not needs_id:
-        raise IncompatibleError(f"{text}: {name.method} has one model and needs no rule", fix="leave +last and +ent out")
+        raise IncompatibleError(
+            f"{text}: {name.method} has one model and needs no rule", fix="leave +last and +ent out"
+        )
     if needs_id and not rules:
         raise IncompatibleError(
             f"{text}: {name.method} must know the task of what it is asked, and in DIL nobody says it",
@@ -118,7 +124,9 @@ def parse(
             else "ask for /til; the paper prints the same numbers under DIL",
         )
     if name.method == "one":
-        raise IncompatibleError(f"{text}: separate networks share nothing that +last or +ent could use", fix="ask for /til")
+        raise IncompatibleError(
+            f"{text}: separate networks share nothing that +last or +ent could use", fix="ask for /til"
+        )
     import dataclasses
 
     return dataclasses.replace(config, task_id=rules[0] if rules else TaskId.LAST)

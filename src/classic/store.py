@@ -109,7 +109,7 @@ class Store:
             _refuse_foreign(path)  # again: another process may have made it while we came here
             shutil.rmtree(path / "versions", ignore_errors=True)
             promised = hashlib.sha256(json_bytes(store.settings)).hexdigest()
-            record = {"domain": "", "parent": None, "domains": [], "settings": promised}
+            record: dict[str, Any] = {"domain": "", "parent": None, "domains": [], "settings": promised}
             store._write_version(0, None, _contents(base, record, "# Untaught model\n"), {})
             store._point(0)
             write_json(path / "store.json", store.settings)  # last: its presence says that the store is whole
@@ -261,9 +261,7 @@ class Store:
                 ) from None
             yield
 
-    def publish(
-        self, tensors: dict[str, Any], record: dict[str, Any], run: dict[str, Any], card: str
-    ) -> Version:
+    def publish(self, tensors: dict[str, Any], record: dict[str, Any], run: dict[str, Any], card: str) -> Version:
         """Adds a version grown from the current one and moves the pointer. The caller holds the lock.
 
         Either the old version stays in use or the new one is whole and on disk; a crash leaves nothing between.
@@ -425,9 +423,7 @@ def _contents(stored: dict[str, Any], record: dict[str, Any], card: str) -> dict
 
 
 def _promises(contents: dict[str, bytes]) -> dict[str, dict[str, Any]]:
-    return {
-        name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in contents.items()
-    }
+    return {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in contents.items()}
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -38,7 +38,7 @@ RECIPE: dict[str, Any] = {
 SPECIAL: dict[str, dict[str, Any]] = {
     "joint": {"method.tasks": 2},
     "bcl": {"method.length": 24},
-    "lamol": {"train.epochs": 24},  # it learns to write as well
+    "lamol": {"method.learning_rate": 3e-3, "train.epochs": 15},  # it learns to write as well
 }
 
 
@@ -81,9 +81,7 @@ def write_gpt2(folder: Path, sentences: list[str]) -> Path:
     tokenizer.train_from_iterator(sentences + answers, trainer)
     tokenizer.save(str(folder / "tokenizer.json"))
     size = tokenizer.get_vocab_size()
-    shape = GPT2Config(
-        vocab_size=size, n_embd=64, n_layer=2, n_head=4, n_positions=64, bos_token_id=0, eos_token_id=0
-    )
+    shape = GPT2Config(vocab_size=size, n_embd=64, n_layer=2, n_head=4, n_positions=64, bos_token_id=0, eos_token_id=0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         GPT2LMHeadModel(shape).save_pretrained(folder)

@@ -102,7 +102,7 @@ class KilledAtTheEnd(Checkpoint):
 
 
 @pytest.mark.parametrize(
-    ("method", "scenario", "changes"),
+    "case",
     [
         ("one", Scenario.TIL, {}),
         ("ewc", Scenario.DIL, {"method.fisher_mode": "train"}),
@@ -113,15 +113,15 @@ class KilledAtTheEnd(Checkpoint):
         ("derpp", Scenario.TIL, {"method.capacity": 40}),
         ("retrain", Scenario.TIL, {}),
     ],
+    ids=lambda case: f"{case[0]}-{case[1]}",
 )
 def test_a_killed_run_ends_with_the_same_bytes(
-    method: str,
-    scenario: Scenario,
-    changes: dict[str, Any],
+    case: tuple[str, Scenario, dict[str, Any]],
     tiny_system: MakeSystem,
     toy_tasks: tuple[Task, ...],
     tmp_path: Path,
 ) -> None:
+    method, scenario, changes = case
     # A rate that is too large: the best epoch is not the last, so what it left behind must come back as well.
     changes = SMALL | changes | {"train.epochs": 3, "train.learning_rate": 0.03, "train.schedule": "constant"}
     config = tiny_system(method=method, scenario=scenario, changes=changes)

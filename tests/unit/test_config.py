@@ -173,7 +173,9 @@ def test_reading_a_configuration_does_not_import_torch() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("change", [{"epochs": 0}, {"batch_size": -1}, {"learning_rate": float("nan")}, {"warmup": 1.0}])
+@pytest.mark.parametrize(
+    "change", [{"epochs": 0}, {"batch_size": -1}, {"learning_rate": float("nan")}, {"warmup": 1.0}]
+)
 def test_numbers_out_of_range_are_refused(change: dict) -> None:
     with pytest.raises(InputError, match=next(iter(change))):
         TrainConfig(**change)

@@ -32,12 +32,26 @@ def encoder_folder(name: str) -> Path:
     if (folder / "config.json").is_file():
         return folder
     if folder.exists() or name.startswith((".", os.sep, "~")):
-        raise InputError(f"encoder folder {name!r} has no config.json", fix="give the folder of a saved transformers model")
+        raise InputError(
+            f"encoder folder {name!r} has no config.json", fix="give the folder of a saved transformers model"
+        )
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import (
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+    )
 
     try:
-        wanted = ["config.json", "model.safetensors", "tokenizer.json", "vocab.txt", "tokenizer_config.json", "merges.txt"]
+        wanted = [
+            "config.json",
+            "model.safetensors",
+            "tokenizer.json",
+            "vocab.txt",
+            "tokenizer_config.json",
+            "merges.txt",
+        ]
         return Path(snapshot_download(name, allow_patterns=wanted))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, OSError) as error:
         raise InputError(
@@ -78,7 +92,8 @@ def check_encoder(name: str, folder: Path) -> str:
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise InputError(
-            f"encoder {name!r} has no model.safetensors", fix="save it with save_pretrained(..., safe_serialization=True)"
+            f"encoder {name!r} has no model.safetensors",
+            fix="save it with save_pretrained(..., safe_serialization=True)",
         )
     found = file_sha256(weights)
     if name == EMBEDDED and found != _EMBEDDED_SHA256:

@@ -63,9 +63,7 @@ def demo(
     report = store / "report.html"
     write_report(opened, report)
     predictor = Predictor.open(opened, device=where)
-    answers = [
-        answer for sentence, aspects in _QUESTIONS for answer in predictor.predict(sentence, list(aspects))
-    ]
+    answers = [answer for sentence, aspects in _QUESTIONS for answer in predictor.predict(sentence, list(aspects))]
     if as_json:
         shown = [{"sentence": a.sentence, "aspect": a.aspect, "polarity": str(a.polarity)} for a in answers]
         print_json(summary(opened, matrix) | {"answers": shown})
@@ -82,7 +80,9 @@ def demo(
             if a.sentence == sentence:
                 share = max(a.probabilities)
                 unlike = ", unlike anything learned" if a.unfamiliar else ""
-                console.print(f"      {a.aspect}: [bold]{a.polarity}[/bold] ({share:.0%}; resembles {a.nearest_domain}{unlike})")
+                console.print(
+                    f"      {a.aspect}: [bold]{a.polarity}[/bold] ({share:.0%}; resembles {a.nearest_domain}{unlike})"
+                )
     console.print(
         f"\n  {time.perf_counter() - began:.0f} s. Open [cyan]{report}[/cyan] in a browser, or go on:\n"
         f'  classic predict {store} "The foam wand sputters." --aspect "foam wand"\n'

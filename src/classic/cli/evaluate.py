@@ -22,8 +22,12 @@ def evaluate(
         ),
     ],
     version: Annotated[int | None, typer.Option(help="Score an older version.", show_default=False)] = None,
-    every: Annotated[bool, typer.Option("--all-versions", help="Score every version, for the report's heat map.")] = False,
-    save: Annotated[bool, typer.Option(help="Keep the scores (numbers only) in the store, for `classic report`.")] = True,
+    every: Annotated[
+        bool, typer.Option("--all-versions", help="Score every version, for the report's heat map.")
+    ] = False,
+    save: Annotated[
+        bool, typer.Option(help="Keep the scores (numbers only) in the store, for `classic report`.")
+    ] = True,
     threads: Threads = None,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -34,7 +38,6 @@ def evaluate(
     really has, where a stray answer is simply an error.
 
     Example:
-
         classic evaluate reviews.store camera=camera_test.csv phone=phone_test.csv --all-versions
     """
     from classic.data import read_examples

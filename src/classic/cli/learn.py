@@ -24,14 +24,18 @@ def learn(
     domain: Annotated[str, typer.Option(help="Name of the new domain.", show_default=False)],
     preset: Annotated[
         str | None,
-        typer.Option(help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False),
+        typer.Option(
+            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False
+        ),
     ] = None,
     method: Annotated[
         str | None, typer.Option(help="Method of a NEW store; see `classic systems`.", show_default=False)
     ] = None,
     scenario: Annotated[
         str | None,
-        typer.Option(help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).", show_default=False),
+        typer.Option(
+            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).", show_default=False
+        ),
     ] = None,
     encoder: Annotated[
         str | None,
@@ -50,7 +54,6 @@ def learn(
     goes on where it stopped and ends with the same model, to the bit.
 
     Examples:
-
         classic learn reviews.store camera.csv --domain camera
 
         classic learn reviews.store phones/ --domain phone --threads 2
@@ -88,4 +91,4 @@ def learn(
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:
-        describe_version(opened, version)
+        describe_version(version)

@@ -16,8 +16,10 @@ from classic.data.writers import safe_cell
 from classic.errors import DataError, InputError
 from classic.types import Example, Prediction, make_example
 
-_COLUMNS = ("sentence", "aspect", "polarity", "positive", "negative", "neutral", "nearest_domain", "unfamiliar")
-_COLUMNS += ("truncated", "version", "start", "end")
+_COLUMNS = (
+    *("sentence", "aspect", "polarity", "positive", "negative", "neutral"),
+    *("nearest_domain", "unfamiliar", "truncated", "version", "start", "end"),
+)
 
 
 def predict(
@@ -44,7 +46,9 @@ def predict(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write to a file: .jsonl or .csv. Default: standard output.", show_default=False),
+        typer.Option(
+            "--out", "-o", help="Write to a file: .jsonl or .csv. Default: standard output.", show_default=False
+        ),
     ] = None,
     form: Annotated[str | None, typer.Option("--format", help="jsonl or csv.", show_default=False)] = None,
     version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
@@ -58,7 +62,6 @@ def predict(
     Files and standard input are streamed: memory stays flat and answers come as they are found.
 
     Examples:
-
         classic predict reviews.store "The zoom is superb but the menu is a maze." --aspect zoom --aspect menu
 
         classic predict reviews.store new_reviews.csv -o answers.csv
@@ -67,7 +70,9 @@ def predict(
     """
     if text is None:
         if sys.stdin.isatty():
-            raise InputError("nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input')
+            raise InputError(
+                "nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input'
+            )
         text = "-"
     is_file = text != "-" and not aspect and not span and Path(text).is_file()
     form = _form(form, out)
@@ -194,7 +199,10 @@ def _show(answers: list[Prediction]) -> None:
         shares = [f"{share:.1%}" for share in answer.probabilities]
         resembles = answer.nearest_domain + (" (unlike anything learned)" if answer.unfamiliar else "")
         table.add_row(
-            Text(answer.aspect), Text(answer.polarity, style=f"bold {colours[answer.polarity]}"), *shares, Text(resembles)
+            Text(answer.aspect),
+            Text(answer.polarity, style=f"bold {colours[answer.polarity]}"),
+            *shares,
+            Text(resembles),
         )
     Console().print(table)
     if any(answer.truncated for answer in answers):

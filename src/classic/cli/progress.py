@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from classic.store import Store, Version
+from classic.store import Version
 from classic.types import Step
 
 
@@ -56,7 +56,7 @@ class TrainingProgress:
         """Nothing: the bar says enough."""
 
 
-def describe_version(store: Store, version: Version, console: Console | None = None) -> None:
+def describe_version(version: Version, console: Console | None = None) -> None:
     """Prints what a version learned."""
     console = console or Console()
     record, run = version.record, version.run

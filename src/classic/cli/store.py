@@ -63,7 +63,9 @@ def verify(store: StorePath, as_json: AsJson = False) -> None:
 @app.command()
 def rollback(
     store: StorePath,
-    version: Annotated[int, typer.Argument(help="The version to use again; 0 is the untaught model.", show_default=False)],
+    version: Annotated[
+        int, typer.Argument(help="The version to use again; 0 is the untaught model.", show_default=False)
+    ],
 ) -> None:
     """Put an earlier version back in use. Later versions stay until `prune`."""
     opened = Store.open(store)
@@ -72,9 +74,7 @@ def rollback(
 
 
 @app.command()
-def prune(
-    store: StorePath, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
-) -> None:
+def prune(store: StorePath, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Delete the versions that the one in use is not made of: what they learned is then gone for good."""
     opened = Store.open(store)
     kept = {0, *(version.number for version in opened.chain())}

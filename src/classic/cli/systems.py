@@ -28,7 +28,9 @@ def list_systems(as_json: AsJson = False) -> None:
     for column in ("TIL", "DIL"):
         table.add_column(column, justify="right")
     for row in rows:
-        table.add_row(row.system, *("-" if pair is None else f"{pair[0]:.4f} / {pair[1]:.4f}" for pair in (row.til, row.dil)))
+        table.add_row(
+            row.system, *("-" if pair is None else f"{pair[0]:.4f} / {pair[1]:.4f}" for pair in (row.til, row.dil))
+        )
     console = Console()
     console.print(table)
     console.print("Append /dil or /til. Also: bcl@bert_adapter/til, and the upper bounds joint and retrain.")

@@ -11,9 +11,7 @@ from torch.nn.functional import cross_entropy as plain_cross_entropy
 MissingClasses = Literal["plain", "ignore", "shield"]
 
 
-def cross_entropy(
-    logits: Tensor, labels: Tensor, present: Tensor, missing: MissingClasses = "plain"
-) -> Tensor:
+def cross_entropy(logits: Tensor, labels: Tensor, present: Tensor, missing: MissingClasses = "plain") -> Tensor:
     """Cross-entropy over the three polarities for a domain that may lack some of them.
 
     Args:

@@ -60,9 +60,7 @@ class ClassicConfig:
         """The method of that preset."""
         gates = GateConfig.preset(name)
         if name == "paper":  # Eq. (7) and (14), Sec. 4.3
-            return cls(
-                csc=1.0, ced=1.0, cks=1.0, teachers="sum", teacher_head="current", missing="plain", gates=gates
-            )
+            return cls(csc=1.0, ced=1.0, cks=1.0, teachers="sum", teacher_head="current", missing="plain", gates=gates)
         if name == "authors":  # systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
             return cls(
                 csc=1.0,
@@ -184,8 +182,8 @@ class Classic(Hat):
         total = torch.zeros(self.learned + 1, device=self.present.device)
         self.eval()
         with torch.no_grad(), self.acting_as(None):
-            for batch in sorted_batches(self.model.backbone, task.train, _TEACHER_BATCH):
-                batch = batch.to(self.present.device)
+            for on_cpu in sorted_batches(self.model.backbone, task.train, _TEACHER_BATCH):
+                batch = on_cpu.to(self.present.device)
                 features = self.model.backbone(batch)
                 states = torch.cat([self._teacher_features[batch.rows], features.unsqueeze(1)], dim=1)
                 total += self.attention(states)[1][:, -1].sum(dim=0)

@@ -16,7 +16,9 @@ def mix_tasks(states: Tensor, f: Tensor, g: Tensor, q: Tensor, v: Tensor, gamma:
 
     Args:
         states: h, (B, T, D); what each task's model says about each example, the current task last.
-        f, g, q: W_f, W_g, W_q, (K, D).
+        f: W_f, (K, D).
+        g: W_g, (K, D).
+        q: W_q, (K, D).
         v: W_v, (D, K).
         gamma: scalar.
 

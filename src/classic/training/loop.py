@@ -262,8 +262,8 @@ def validate(method: Method, examples: tuple[Example, ...], batch_size: int) -> 
     method.eval()
     total, truth, predicted = 0.0, [], []
     with torch.no_grad():
-        for batch in sorted_batches(method.model.backbone, examples, batch_size):
-            batch = batch.to(method.present.device)
+        for on_cpu in sorted_batches(method.model.backbone, examples, batch_size):
+            batch = on_cpu.to(method.present.device)
             logits = method.logits(batch)
             total += float(torch.nn.functional.cross_entropy(logits, batch.labels, reduction="sum"))
             truth += batch.labels.tolist()

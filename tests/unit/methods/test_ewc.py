@@ -49,9 +49,7 @@ def slow_fisher(method: Ewc, task: Task, size: int) -> Tensor:
 
 
 @pytest.mark.parametrize("scenario", list(Scenario))
-def test_the_fisher_is_the_slow_loops(
-    scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
-) -> None:
+def test_the_fisher_is_the_slow_loops(scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     config = tiny_system(method="ewc", scenario=scenario, changes={"train.epochs": 1, "method.fisher_batch": 10})
     method = make(config)
     learn_task(method, toy_tasks[0], config.train, Seeds(0))

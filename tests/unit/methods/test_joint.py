@@ -25,9 +25,7 @@ def make(config: SystemConfig) -> Retrain:
 
 
 @pytest.mark.parametrize("scenario", list(Scenario))
-def test_joint_is_the_last_retraining(
-    scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
-) -> None:
+def test_joint_is_the_last_retraining(scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     always = tiny_system(method="retrain", scenario=scenario, changes=CHANGES)
     once = tiny_system(method="joint", scenario=scenario, changes=CHANGES | {"method.tasks": 3})
     retrained, joint = make(always), make(once)

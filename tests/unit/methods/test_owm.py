@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from classic.backbones.bert_frozen import BertFrozen, BertFrozenConfig
 from classic.errors import IncompatibleError
-from classic.methods.owm import Owm, OwmConfig, Projector, inputs_of, joined
+from classic.methods.owm import Owm, OwmConfig
 from classic.model import Model
 from classic.modules.heads import Head
+from classic.modules.projection import Projector, inputs_of, joined
 from classic.seeding import Seeds
 from classic.systems import SystemConfig, build
 from classic.training.loop import learn_task
@@ -107,18 +108,14 @@ def shares(method: Owm, before: list[Tensor], inputs: list[Tensor]) -> list[floa
     """How much of a task's update of each layer lies along given inputs."""
     moved = [new - old for new, old in zip(weights(method), before, strict=True)]
     assert all(float(change.norm()) > 1e-4 for change in moved)
-    return [
-        float((change @ x.T).norm() / (change.norm() * x.norm())) for change, x in zip(moved, inputs, strict=True)
-    ]
+    return [float((change @ x.T).norm() / (change.norm() * x.norm())) for change, x in zip(moved, inputs, strict=True)]
 
 
 STRICT = {f"method.alpha_{name}": 1e-8 for name in ("conv", "first", "second", "deeper")}
 LEARN = {"train.epochs": 4, "train.learning_rate": 5e-3, "backbone.width": 16}
 
 
-def test_later_updates_are_orthogonal_to_earlier_inputs(
-    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
-) -> None:
+def test_later_updates_are_orthogonal_to_earlier_inputs(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     config = tiny_system(method="owm", changes=STRICT | LEARN | {"method.batch_size": 24})
     method = make(config)
     learn_task(method, toy_tasks[0], config.train, Seeds(0))

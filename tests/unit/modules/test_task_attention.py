@@ -94,12 +94,18 @@ def test_attention_along_the_task_axis_equals_slow_loops() -> None:
     for example in range(2):
         u = states[example]  # (t, D)
         q, k, v = (
-            [[sum(u[i, d] * module.weights[n, i, j] for i in range(3)) + module.biases[n, 0, j] for j in range(3)] for d in range(5)]
+            [
+                [sum(u[i, d] * module.weights[n, i, j] for i in range(3)) + module.biases[n, 0, j] for j in range(3)]
+                for d in range(5)
+            ]
             for n in range(3)
         )
         for row in range(3):
             energies = torch.stack([sum(q[d][row] * k[d][j] for d in range(5)) for j in range(3)])
             assert torch.allclose(attention[example, row], energies.softmax(dim=0))
         for d in range(5):
-            mixed = sum(module.gamma * sum(attention[example, row, j] * v[d][j] for j in range(3)) + u[row, d] for row in range(3))
+            mixed = sum(
+                module.gamma * sum(attention[example, row, j] * v[d][j] for j in range(3)) + u[row, d]
+                for row in range(3)
+            )
             assert torch.allclose(view[example, d], mixed)
