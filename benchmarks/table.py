@@ -23,7 +23,8 @@ def table() -> str:
     results.sort(key=lambda result: (result["name"].split("-order")[1], result["system"]["method"] != "classic"))
     lines = [
         "The paper's 19 domains, one after another, over MiniLM (a fifth of the paper's BERT), preset `default`,",
-        "nobody says the domain; made by `python benchmarks/order.py --method METHOD --order ORDER --threads 1 --rows last`:",
+        "nobody says the domain; made by",
+        "`python benchmarks/order.py --method METHOD --order ORDER --threads 1 --rows last`:",
         "",
         "| order | system | final accuracy | final macro-F1 | over own classes | forward macro-F1 | CPU minutes | memory |",
         "|---|---|---|---|---|---|---|---|",

@@ -53,7 +53,7 @@ class DomainMap(nn.Module):
         round_part = spread * torch.eye(width, device=covariance.device)
         factor = torch.linalg.cholesky((1 - _SHRINKAGE) * covariance + _SHRINKAGE * round_part)
         gaps = surfaces.unsqueeze(1) - self.means.unsqueeze(0)  # (n, T, d)
-        whitened = torch.linalg.solve_triangular(factor, gaps.reshape(-1, width).T, upper=False)
+        whitened: Tensor = torch.linalg.solve_triangular(factor, gaps.reshape(-1, width).T, upper=False)
         return whitened.square().sum(dim=0).sqrt().view(len(surfaces), len(self.means))
 
     def locate(self, surfaces: Tensor) -> tuple[Tensor, Tensor]:

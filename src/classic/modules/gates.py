@@ -185,7 +185,7 @@ class TaskGates(nn.Module):
 
     def _pairs(self, plastic: Plastic, mask: Tensor) -> Tensor:
         """Which weights of a layer connect masked units on both sides, in a shape that broadcasts to the weight."""
-        parts = dict(zip(map(id, self.plastics), mask.split(self.sizes), strict=True))
+        parts: dict[int, Tensor] = dict(zip(map(id, self.plastics), mask.split(self.sizes), strict=True))
         out = parts[id(plastic)]
         trailing = (1,) * (plastic.layer.weight.dim() - 2)
         if not plastic.upstream:

@@ -61,7 +61,7 @@ class AuthorsAdam(torch.optim.Optimizer):
         super().__init__(params, {"lr": 5e-5, "weight_decay": weight_decay, "clip": clip})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
