@@ -13,7 +13,7 @@ LAYERS: tuple[set[str], ...] = (
     {"data", "losses", "modules"},
     {"backbones", "batching", "model", "methods"},
     {"training", "evaluation"},
-    {"systems", "naming", "sequence", "store", "inference", "learning", "delta", "packing", "modelcard", "runinfo"},
+    {"systems", "naming", "counting", "sequence", "store", "inference", "learning", "delta", "packing", "modelcard", "runinfo"},
     {"benchmark", "export", "report", "report_parts", "charts"},
     {"cli", "serving"},
 )

@@ -147,6 +147,8 @@ class TrainConfig:
         for name in ("learning_rate", "weight_decay", "clip_norm", "momentum", "rate_floor"):
             if not 0 <= getattr(self, name) < float("inf"):  # NaN fails, too
                 raise InputError(f"train.{name} is {getattr(self, name)}", fix="give a finite number, 0 or more")
+        if self.patience is not None and self.patience < 1:
+            raise InputError(f"train.patience is {self.patience}", fix="give at least 1, or none at all")
         if not 0 <= self.warmup < 1:
             raise InputError(f"train.warmup is {self.warmup}", fix="give a share from 0 up to, not including, 1")
 

@@ -27,10 +27,17 @@ class Backbone(nn.Module):
 
     A parameter is *frozen* when it never trains under any method. Frozen parameters are not saved with a model: they come
     from the encoder, which is named and checked by its hash.
+
+    Attributes:
+        features: Width D of the features.
+        token_width: Width d of the token states, of a backbone whose token states a method may read.
+        aspect_apart: Whether aspect and sentence are two sequences, not one.
     """
 
     provides: ClassVar[frozenset[Need]] = frozenset()
     features: int
+    token_width: int = 0
+    aspect_apart: bool = False
 
     def prepare(self, examples: Sequence[Example], *, dataset: bool = False) -> None:
         """Tells a backbone which examples it will be asked about, so that it can do slow work on many at once.

@@ -78,7 +78,7 @@ class BertFrozen(Backbone):
         self._tokenizer = pair_tokenizer(folder, self.encoder, config.max_length)
         width = int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
         self.trunk = build_trunk(config.trunk, width, generator, config.hidden, config.hidden_bias)
-        self.features = self.trunk.features
+        self.features, self.token_width = self.trunk.features, width
         self._cache = StateCache(config.cache_mb * 1_000_000)
         spelling = folder / "tokenizer.json"
         self._made_by = (

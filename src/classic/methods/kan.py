@@ -157,6 +157,9 @@ class Kan(RecurrentMethod):
         logits: Tensor = self.model.head(features, task)
         return logits
 
+    def published_parameters(self, tasks: int) -> int:
+        return (tasks - 1) * self.width  # an embedding per task; here one, and bits for the others
+
     def report(self) -> dict[str, Any]:
         return {"accessible": float(self.mask(self.learned - 1).mean())}
 

@@ -12,7 +12,7 @@ from classic.errors import IncompatibleError
 from classic.methods.base import Method
 from classic.model import Model
 from classic.modules.recurrent import clear
-from classic.types import Batch, Example
+from classic.types import Batch
 
 
 class RecurrentMethod(Method):
@@ -30,14 +30,12 @@ class RecurrentMethod(Method):
 
     @classmethod
     def feature_width(cls, backbone: Backbone) -> int:
-        probe = backbone.collate([Example("one word", "word")])
-        if "aspect_states" in probe.inputs:
+        if backbone.aspect_apart:
             raise IncompatibleError(
                 f"{cls.__name__} reads aspect and sentence as one sequence, but this backbone's trunk keeps them apart",
                 fix="set backbone.trunk to 'mean': the method brings networks of its own",
             )
-        with torch.no_grad():
-            return int(backbone.tokens(probe).shape[-1])
+        return backbone.token_width
 
     def read(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Token states (B, L, d) and their mask (B, L)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -141,6 +142,19 @@ def test_stored_logits_are_those_of_the_step(tiny_system: MakeSystem, toy_tasks:
     method.after_update(STEP)
     assert method.memory.examples == [toy_tasks[0].train[row] for row in rows]
     assert torch.equal(method.memory.logits, said)
+
+
+def test_the_memory_goes_back_to_the_best_epoch_as_a_whole(
+    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    flipped = {Polarity.POSITIVE: Polarity.NEGATIVE, Polarity.NEGATIVE: Polarity.POSITIVE, None: None}
+    wrong = tuple(replace(example, polarity=flipped[example.polarity]) for example in toy_tasks[1].train)
+    config = tiny_system(method="derpp", changes={"train.learning_rate": 0.02})
+    method = make(config)
+    log = learn_task(method, replace(toy_tasks[1], valid=wrong), config.train, Seeds(0))
+    best = max(record["epoch"] for record in log.epochs if record["best"])
+    assert best < 2
+    assert len(method.memory) == len(method.memory.logits) == method.memory.seen == 24 * (best + 1)
 
 
 def test_a_saved_memory_comes_back(taught: Derpp, tiny_system: MakeSystem) -> None:

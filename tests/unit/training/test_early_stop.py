@@ -260,3 +260,8 @@ def test_lists_in_configurations() -> None:
     for wrong in (5, ["wide"], [1.5], "34"):
         with pytest.raises(InputError, match=r"configuration\.hidden"):
             from_dict(BertFrozenConfig, {"hidden": wrong})
+
+
+def test_no_patience_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match=r"train\.patience is 0"):
+        replace(SGD, patience=0)
