@@ -67,13 +67,25 @@ class Predictor:
         return list(self.stream(examples, domain=domain))
 
     def stream(
-        self, examples: Iterable[Example], *, domain: str | None = None, batch_size: int = 32
+        self,
+        examples: Iterable[Example],
+        *,
+        domain: str | None = None,
+        batch_size: int = 32,
+        window: int | None = None,
     ) -> Iterator[Prediction]:
-        """Predictions in the order of the examples; reads a window ahead, so memory stays flat on any file."""
+        """Predictions in the order of the examples.
+
+        Args:
+            examples: What is asked; read a window ahead, so memory stays flat on any file.
+            domain: As in `predict`.
+            batch_size: Examples computed at once.
+            window: How many examples are read before the first is answered; more of them are sorted better by length.
+        """
         task = self._task(domain)
         waiting = iter(examples)
-        while window := list(itertools.islice(waiting, _WINDOW)):
-            yield from self._predict_window(window, task, batch_size)
+        while ahead := list(itertools.islice(waiting, window or _WINDOW)):
+            yield from self._predict_window(ahead, task, batch_size)
 
     def _task(self, domain: str | None) -> int | None:
         til = self.learner.config.scenario is Scenario.TIL

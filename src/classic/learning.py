@@ -83,12 +83,14 @@ def load_learner(store: Store, number: int | None = None, device: str = "cpu") -
     config = SystemConfig.from_dict(store.settings["system"])
     learner = new_learner(config, store.settings["seed"], device)
     found = learner.method.model.backbone.fingerprint()
-    if found["sha256"] != store.settings["encoder"]["sha256"]:
-        raise StoreError(
-            f"{store.path} was taught over an encoder with sha256 {store.settings['encoder']['sha256'][:12]}…, "
-            f"but {found['encoder']!r} here has {found['sha256'][:12]}…",
-            fix="use the encoder the store was made with",
-        )
+    wanted = store.settings["encoder"]
+    for part in wanted.keys() - {"encoder"}:
+        if found.get(part) != wanted[part]:
+            raise StoreError(
+                f"{store.path} was taught over an encoder whose {part} is {wanted[part][:12]}…, "
+                f"but that of {found['encoder']!r} here is {str(found.get(part))[:12]}…",
+                fix="use the encoder the store was made with",
+            )
     tensors = store.tensors(number)
     try:
         _take_on(learner, store, tensors, number)
@@ -174,6 +176,8 @@ def teach(
         workers.wait()
         done = _learned_before(store, task, data)
         if done:
+            if workers.main:
+                store.discard_work()
             return done, learner or load_learner(store, device=device)
         if learner is None or learner.domains != store.domains():
             learner = load_learner(store, device=device)
@@ -202,7 +206,6 @@ def _learned_before(store: Store, task: Task, data: str) -> Version | None:
         if version.domain != task.name:
             continue
         if version.record["data"] == data:
-            store.discard_work()
             return version
         raise InputError(
             f"{store.path} has learned a domain {task.name!r} already, from other data",

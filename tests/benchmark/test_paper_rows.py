@@ -101,7 +101,9 @@ def test_what_cannot_work_is_refused_with_a_sentence(name: str, says: str) -> No
         refuse_unfit(parse(name))
 
 
-@pytest.mark.parametrize("name", ["ncl", "ncl@", "@bert", "ncl@bert/cil", "ncl+foo@bert", "ewc-ced@bert_adapter", "nlc@bert"])
+@pytest.mark.parametrize(
+    "name", ["ncl", "ncl@", "@bert", "ncl@bert/cil", "ncl+foo@bert", "ewc-ced@bert_adapter", "nlc@bert"]
+)
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises((InputError, ClassicError)):
         parse(name)

@@ -98,7 +98,7 @@ class Bert(Backbone):
 
     def fingerprint(self) -> dict[str, str]:
         """The encoder training began with; what became of it is saved with a model."""
-        return {"encoder": self.config.encoder, "sha256": self._sha256}
+        return {"encoder": self.config.encoder, "sha256": self._sha256, "tokenizer": self._tokenizer.sha256}
 
 
 def pair_tokenizer(folder: Path, encoder: nn.Module, max_length: int) -> PairTokenizer:

@@ -125,7 +125,7 @@ class BertAdapter(Backbone):
         return self._norms
 
     def fingerprint(self) -> dict[str, str]:
-        return {"encoder": self.config.encoder, "sha256": self._sha256}
+        return {"encoder": self.config.encoder, "sha256": self._sha256, "tokenizer": self._tokenizer.sha256}
 
 
 def adapter_sites(encoder: nn.Module) -> list[Any]:

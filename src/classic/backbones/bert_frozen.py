@@ -12,7 +12,7 @@ from torch import Tensor
 
 from classic.backbones.base import Backbone, Need
 from classic.backbones.bert import pair_tokenizer, run_encoder
-from classic.backbones.encoder import check_encoder, encoder_folder, file_sha256, load_encoder, pool_mean
+from classic.backbones.encoder import check_encoder, encoder_folder, load_encoder, pool_mean
 from classic.backbones.states import Key, StateCache, StateFile, key_of, make_batch, pad_states
 from classic.config import PresetName
 from classic.modules.plastic import Plastic
@@ -80,10 +80,9 @@ class BertFrozen(Backbone):
         self.trunk = build_trunk(config.trunk, width, generator, config.hidden, config.hidden_bias)
         self.features, self.token_width = self.trunk.features, width
         self._cache = StateCache(config.cache_mb * 1_000_000)
-        spelling = folder / "tokenizer.json"
         self._made_by = (
             self._sha256,
-            file_sha256(spelling) if spelling.is_file() else "",
+            self._tokenizer.sha256,
             self._tokenizer.max_length,
             config.precision,
         )
@@ -157,4 +156,4 @@ class BertFrozen(Backbone):
         return pool_mean(batch.inputs["states"], batch.inputs["mask"])
 
     def fingerprint(self) -> dict[str, str]:
-        return {"encoder": self.config.encoder, "sha256": self._sha256}
+        return {"encoder": self.config.encoder, "sha256": self._sha256, "tokenizer": self._tokenizer.sha256}

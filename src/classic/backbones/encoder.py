@@ -79,6 +79,7 @@ def _embedded_folder() -> Path:
     raise InputError(f"package {_EMBEDDED_PACKAGE} carries no model.safetensors", fix="reinstall it")
 
 
+_SPELLINGS = ("tokenizer.json", "vocab.txt")  # the first there is decides how words are cut
 _HASHES: dict[tuple[str, int, int], str] = {}
 
 
@@ -164,6 +165,11 @@ class PairTokenizer:
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length, strategy="longest_first")
         return tokenizer
+
+    @property
+    def sha256(self) -> str:
+        """What the tokenizer is: another one over the same weights would read every text wrongly."""
+        return next((file_sha256(f) for name in _SPELLINGS if (f := self._folder / name).is_file()), "none")
 
     def encode(self, examples: Sequence[Example]) -> list[Any]:
         """One `tokenizers.Encoding` per example."""

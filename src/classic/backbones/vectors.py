@@ -77,9 +77,8 @@ class WordVectors:
     def states(self, rows: list[int]) -> Tensor:
         """Vectors (L, d); zeros for unknown words, and one such word for a text that has none."""
         places = np.array(rows or [-1])
-        # Copied before it is written to: the table may be a file mapped into memory.
-        vectors = np.array(self._table[np.maximum(places, 0)], dtype=np.float32)
-        vectors[places < 0] = 0.0
+        vectors = np.zeros((len(places), self.width), dtype=np.float32)
+        vectors[places >= 0] = self._table[places[places >= 0]]
         return torch.from_numpy(vectors)
 
 

@@ -52,7 +52,9 @@ def predict(
     ] = None,
     form: Annotated[str | None, typer.Option("--format", help="jsonl or csv.", show_default=False)] = None,
     version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
-    batch_size: Annotated[int, typer.Option(help="Examples computed at once.", min=1)] = 32,
+    batch_size: Annotated[
+        int, typer.Option(help="Examples computed at once; 1 answers standard input line by line.", min=1)
+    ] = 32,
     threads: Threads = None,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -87,7 +89,9 @@ def predict(
     from classic.inference import Predictor
 
     predictor = Predictor.open(opened, version, where)
-    answers = predictor.stream(examples, domain=domain, batch_size=batch_size)
+    # On the other side of a pipe somebody may be waiting for an answer before asking again.
+    window = batch_size if text == "-" else None
+    answers = predictor.stream(examples, domain=domain, batch_size=batch_size, window=window)
     if out is None and form is None and not as_json and (aspect or span):
         _show(list(answers))
         return
