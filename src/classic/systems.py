@@ -48,6 +48,7 @@ class Part:
     build: Callable[..., Any]
     config: Any
     recipe: Callable[..., TrainConfig] = TrainConfig.preset
+    head: Callable[[PresetName], HeadConfig] = HeadConfig.preset
 
 
 METHODS: dict[str, Part] = {
@@ -69,8 +70,8 @@ METHODS: dict[str, Part] = {
 BACKBONES: dict[str, Part] = {
     "bert_adapter": Part(BertAdapter, BertAdapterConfig),
     "bert": Part(Bert, BertConfig),
-    "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen),
-    "w2v": Part(W2v, W2vConfig, TrainConfig.frozen),
+    "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen, HeadConfig.frozen),
+    "w2v": Part(W2v, W2vConfig, TrainConfig.frozen, HeadConfig.frozen),
     "gpt2": Part(Gpt2, Gpt2Config),
 }
 
@@ -125,7 +126,7 @@ class SystemConfig:
             "method": _part("method", METHODS, method).config.preset(name),
             "backbone": _part("backbone", BACKBONES, backbone).config.preset(name),
             "train": _part("backbone", BACKBONES, backbone).recipe(name, quick=quick),
-            "head": HeadConfig.preset(name),
+            "head": _part("backbone", BACKBONES, backbone).head(name),
         }
         sections: dict[str, dict[str, Any]] = {}
         for key, value in (changes or {}).items():

@@ -49,7 +49,7 @@ def test_another_encoder_under_the_same_name_is_refused(
     weights = load_file(encoder / "model.safetensors")
     weights["embeddings.LayerNorm.bias"] += 1e-3
     save_file(weights, encoder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(StoreError, match="encoder with sha256"):
+    with pytest.raises(StoreError, match="encoder whose sha256"):
         load_learner(store)
     with pytest.raises(StoreError, match="encoder with sha256"):
         teach(store, toy_tasks[0])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from classic.backbones.base import Backbone, Need
-from classic.backbones.encoder import PairTokenizer, check_encoder, encoder_folder, load_encoder, pool_mean
+from classic.backbones.base import Need
+from classic.backbones.encoder import pool_mean
+from classic.backbones.pairs import PairBackbone, Pooling
 from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.modules.adapter import Adapter
 from classic.modules.plastic import Plastic
-from classic.types import Batch, Example
+from classic.types import Batch
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class BertAdapterConfig:
 
     encoder: str = "minilm"
     width: int = 768
-    pooling: Literal["pooler", "cls", "mean"] = "mean"
+    pooling: Pooling = "mean"
     max_length: int = 128
 
     @classmethod
@@ -45,7 +45,7 @@ class BertAdapterConfig:
         return cls()
 
 
-class BertAdapter(Backbone):
+class BertAdapter(PairBackbone):
     """A frozen encoder of the BERT family with adapters.
 
     Paper: Sec. 3 "BERT Adapter". An adapter stands behind the dense layer and dropout of a block's output, before the
@@ -56,22 +56,8 @@ class BertAdapter(Backbone):
     provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.ADAPTERS})
 
     def __init__(self, config: BertAdapterConfig, generator: torch.Generator) -> None:
-        super().__init__()
-        folder = encoder_folder(config.encoder)
-        self.config = config
-        self._sha256 = check_encoder(config.encoder, folder)
-        self.adapters = nn.ModuleList()  # registered before the encoder, which will hold them, too: this name wins
-        self.encoder = load_encoder(folder)
+        super().__init__(config.encoder, config.pooling, config.max_length)
         self.encoder.requires_grad_(False)
-        shape: Any = self.encoder.config
-        self.features = int(shape.hidden_size)
-        if config.pooling == "pooler" and getattr(self.encoder, "pooler", None) is None:
-            raise IncompatibleError(
-                f"encoder {config.encoder!r} has no pooler", fix="set backbone.pooling to 'cls' or 'mean'"
-            )
-        segments = shape.to_dict().get("type_vocab_size", 1) > 1
-        longest = min(config.max_length, _longest(shape))
-        self._tokenizer = PairTokenizer(folder, longest, segments, shape.pad_token_id or 0)
         self._norms: list[nn.LayerNorm] = []
         for owner in adapter_sites(self.encoder):
             adapter = Adapter(self.features, config.width, generator)
@@ -80,33 +66,8 @@ class BertAdapter(Backbone):
             owner.LayerNorm.requires_grad_(True)
             self._norms.append(owner.LayerNorm)
 
-    def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:
-        return self._tokenizer.collate(examples, rows)
-
-    def lengths(self, examples: Sequence[Example]) -> list[int]:
-        return self._tokenizer.lengths(examples)
-
-    def truncated(self, examples: Sequence[Example]) -> list[bool]:
-        return self._tokenizer.truncated(examples)
-
-    def tokens(self, batch: Batch) -> Tensor:
-        states: Tensor = self._run(batch).last_hidden_state
-        return states
-
-    def forward(self, batch: Batch) -> Tensor:
-        if self.config.pooling == "pooler":
-            pooled: Tensor = self._run(batch).pooler_output
-            return pooled
-        states = self.tokens(batch)
-        if self.config.pooling == "cls":
-            return states[:, 0]
-        return pool_mean(states, batch.inputs["attention_mask"])
-
-    def _run(self, batch: Batch) -> Any:
-        inputs = dict(batch.inputs)
-        if not self._tokenizer.segments:
-            del inputs["token_type_ids"]
-        return self.encoder(**inputs)
+    def _reserve(self) -> None:
+        self.adapters = nn.ModuleList()  # the encoder will hold the adapters, too: the name registered first wins
 
     def surface(self, batch: Batch) -> Tensor:
         embeddings: Any = self.encoder.embeddings  # type: ignore[union-attr]
@@ -123,9 +84,6 @@ class BertAdapter(Backbone):
 
     def norms(self) -> list[nn.LayerNorm]:
         return self._norms
-
-    def fingerprint(self) -> dict[str, str]:
-        return {"encoder": self.config.encoder, "sha256": self._sha256, "tokenizer": self._tokenizer.sha256}
 
 
 def adapter_sites(encoder: nn.Module) -> list[Any]:
@@ -149,9 +107,3 @@ def adapter_sites(encoder: nn.Module) -> list[Any]:
             fix="use a BERT, RoBERTa, ELECTRA, MPNet or XLM-R encoder",
         )
     return sites
-
-
-def _longest(shape: Any) -> int:
-    # RoBERTa-like encoders count positions from pad_token_id + 1.
-    offset = (shape.pad_token_id or 0) + 1 if shape.model_type in {"roberta", "xlm-roberta", "mpnet"} else 0
-    return int(shape.max_position_embeddings) - offset

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from classic.backbones.base import Backbone, Need
-from classic.backbones.bert import pair_tokenizer, run_encoder
 from classic.backbones.encoder import check_encoder, encoder_folder, load_encoder, pool_mean
+from classic.backbones.pairs import pair_tokenizer, run_encoder
 from classic.backbones.states import Key, StateCache, StateFile, key_of, make_batch, pad_states
 from classic.config import PresetName
 from classic.modules.plastic import Plastic

@@ -26,6 +26,11 @@ class HeadConfig:
         """The head of that preset."""
         return cls(dropout=0.5 if name == "paper" else 0.1)  # Sec. 4.3: 0.5 between fully connected layers
 
+    @classmethod
+    def frozen(cls, name: PresetName) -> HeadConfig:  # noqa: ARG003
+        """The head of small networks over frozen token states: 0.5 in paper and released code alike."""
+        return cls(dropout=0.5)
+
 
 class Head(nn.Module):
     """Dropout and a linear layer per head.
