@@ -28,16 +28,19 @@ def list_versions(store: StorePath, as_json: AsJson = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=str(store), title_justify="left")
-    for column in ("version", "domain", "grew from", "train", "test accuracy", "test macro-F1", "units free", ""):
-        table.add_column(column, justify="left" if column in {"domain", ""} else "right")
+    straight = all(v.parent == v.number - 1 for v in versions)  # no rollback ever led elsewhere
+    table = Table(title=str(store), title_justify="left", caption="test scores when learned; units of the adapters left")
+    table.add_column("#", justify="right")
+    table.add_column("domain", overflow="fold")
+    for column in (*(() if straight else ("from",)), "train", "accuracy", "macro-F1", "free", ""):
+        table.add_column(column, justify="right", no_wrap=True)
     for v in versions:
         test = v.record["scores"].get("test", {})
         capacity = v.record.get("capacity")
         table.add_row(
             str(v.number),
             Text(v.domain),
-            str(v.parent),
+            *(() if straight else (str(v.parent),)),
             str(sum(v.record["counts"]["train"].values())),
             f"{test['accuracy']:.3f}" if test else "-",
             f"{test['macro_f1']:.3f}" if test else "-",
