@@ -51,11 +51,11 @@ def demo(
     def tell(version: Version, matrix: ResultMatrix) -> None:
         t = matrix.learned - 1
         console.print(
-            f"  {t + 1}. {version.domain:16s} accuracy {matrix.value('accuracy', t, t):.3f}   "
-            f"all {t + 1} so far: accuracy {matrix.final_accuracy:.3f}, macro-F1 {matrix.final_f1:.3f}   "
-            f"[dim]{version.run['seconds']:.0f} s[/dim]"
+            f"  {t + 1}. {version.domain:16s} {matrix.value('accuracy', t, t):8.3f}"
+            f" {matrix.final_accuracy:12.3f} {matrix.final_f1:10.3f} {version.run['seconds']:7.0f}"
         )
 
+    console.print("\n     domain           accuracy  mean so far   macro-F1 seconds", style="dim")
     began = time.perf_counter()
     with TrainingProgress(quiet=as_json) as progress:
         opened, matrix = learn_sequence(

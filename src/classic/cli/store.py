@@ -29,7 +29,9 @@ def list_versions(store: StorePath, as_json: AsJson = False) -> None:
     from rich.text import Text
 
     straight = all(v.parent == v.number - 1 for v in versions)  # no rollback ever led elsewhere
-    table = Table(title=str(store), title_justify="left", caption="test scores when learned; units of the adapters left")
+    table = Table(
+        title=str(store), title_justify="left", caption="test scores when learned; units of the adapters left"
+    )
     table.add_column("#", justify="right")
     table.add_column("domain", overflow="fold")
     for column in (*(() if straight else ("from",)), "train", "accuracy", "macro-F1", "free", ""):
