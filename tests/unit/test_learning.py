@@ -51,9 +51,20 @@ def test_another_encoder_under_the_same_name_is_refused(
     save_file(weights, encoder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(StoreError, match="encoder whose sha256"):
         load_learner(store)
-    with pytest.raises(StoreError, match="encoder with sha256"):
+    with pytest.raises(StoreError, match="encoder whose sha256"):
         teach(store, toy_tasks[0])
     assert store.numbers() == [0]
+
+
+def test_another_tokenizer_over_the_same_weights_is_refused(
+    tmp_path: Path, tiny_encoder: Path, tiny_system: Callable[..., SystemConfig]
+) -> None:
+    encoder = Path(shutil.copytree(tiny_encoder, tmp_path / "encoder"))
+    store = open_or_create(tmp_path / "store", tiny_system(changes={"backbone.encoder": str(encoder)}))
+    spelling = encoder / "tokenizer.json"
+    spelling.write_text(spelling.read_text().replace('"lowercase": true', '"lowercase": false'))
+    with pytest.raises(StoreError, match="encoder whose tokenizer"):
+        load_learner(store)
 
 
 def examples(*polarities: Polarity | None) -> tuple[Example, ...]:
