@@ -7,6 +7,7 @@ behind a text's last real token has no say in them.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -32,9 +33,9 @@ class Trunk(nn.Module):
 
     features: int
 
+    @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """(B, L, d), (B, L) to (B, D)."""
-        raise NotImplementedError
 
     def plastic(self) -> dict[str, Plastic]:
         """The layers a method may act on, inputs before outputs; none where there is no unit to gate."""
