@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 HERE = Path(__file__).parent
+NEUTRAL = 2
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 NAMES = {"classic": "**CLASSIC**", "ncl": "NCL (same adapters, no masks, no losses)"}
 
@@ -26,18 +27,34 @@ def table() -> str:
         "nobody says the domain; made by",
         "`python benchmarks/order.py --method METHOD --order ORDER --threads 1 --rows last`:",
         "",
-        "| order | system | final accuracy | final macro-F1 | over own classes | forward macro-F1 | CPU minutes | memory |",
-        "|---|---|---|---|---|---|---|---|",
+        "| order | system | accuracy | macro-F1 | over own classes | forward macro-F1 "
+        "| neutral found | stray neutral | CPU minutes | memory |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for result in results:
         scores = result["scores"]
         order = result["name"].split("-order")[1].split("-")[0]
         lines.append(
             f"| {order} | {NAMES[result['system']['method']]} | {scores['final_accuracy']:.4f} | {scores['final_f1']:.4f} | "
-            f"{scores['final_fair_f1']:.4f} | {scores['forward_f1']:.4f} | {result['cpu_seconds'] / 60:.0f} | "
+            f"{scores['final_fair_f1']:.4f} | {scores['forward_f1']:.4f} | "
+            f"{neutral(result)} | {result['cpu_seconds'] / 60:.0f} | "
             f"{result['peak_memory_bytes'] / 2**30:.1f} GiB |"
         )
     return "\n".join(lines)
+
+
+def neutral(result: dict) -> str:
+    """Neutral test examples found, and "neutral" said in domains that have none, by the last model."""
+    found = true = stray = other = 0
+    for answers in result["final_answers"].values():
+        pairs = answers["pairs"]
+        if any(t == NEUTRAL for t, _, _ in pairs):
+            true += sum(count for t, _, count in pairs if t == NEUTRAL)
+            found += sum(count for t, said, count in pairs if t == said == NEUTRAL)
+        else:
+            other += sum(count for _, _, count in pairs)
+            stray += sum(count for _, said, count in pairs if said == NEUTRAL)
+    return f"{found} of {true} | {stray} of {other}"
 
 
 def main() -> None:
