@@ -45,7 +45,7 @@ from classic.types import Scenario, TaskId
 class Part:
     """How a method or a backbone is made: its class, its configuration's class, and how a backbone's networks train."""
 
-    build: Callable[..., Any]
+    build: Any  # a subclass of Method or of Backbone, taking (model, config) or (config, generator)
     config: Any
     recipe: Callable[..., TrainConfig] = TrainConfig.preset
     head: Callable[[PresetName], HeadConfig] = HeadConfig.preset

@@ -88,7 +88,8 @@ def advise(
     """Propose methods for what you may keep and what you know."""
     from classic.systems import METHODS
 
-    fitting, other = {}, {}
+    fitting: dict[str, str] = {}
+    other: dict[str, str] = {}
     for name, part in METHODS.items():
         method = part.build
         against = []
