@@ -248,6 +248,7 @@ def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
         "classes": [str(polarity) for polarity in task.classes],
         "facts": method.facts(),
         "keeps_texts": method.keeps_data,
+        "bytes_kept": method.bytes_kept(),
         "temperature": [temperature, fitted_on],
         "scores": {
             part: score(learner, examples, task.classes, index)

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from classic.backbones.base import Backbone
+from classic.config import Precision
 from classic.modules.heads import Head
 from classic.types import Batch, Output
 
 
 class Model(nn.Module):
-    """Text to features to logits."""
+    """Text to features to logits.
 
-    def __init__(self, backbone: Backbone, head: Head) -> None:
+    Args:
+        backbone: Text to features.
+        head: Features to logits.
+        precision: Of the matrix products in training. Weights, losses and answers are always in float32.
+    """
+
+    def __init__(self, backbone: Backbone, head: Head, precision: Precision = "float32") -> None:
         super().__init__()
         self.backbone = backbone
         self.head = head
+        self.precision = precision
 
-    def forward(self, batch: Batch, task: int | None = None) -> Output:
+    def features(self, batch: Batch, *, as_trained: bool = False) -> Tensor:
+        """Features (B, D).
+
+        Args:
+            batch: The texts.
+            as_trained: Whether to compute in the precision of training even outside of it, as teachers do.
+        """
+        mixed = (self.training or as_trained) and self.precision == "bfloat16"
+        with torch.autocast(batch.labels.device.type, torch.bfloat16, enabled=mixed):
+            features: Tensor = self.backbone(batch)
+        return features.float()
+
+    def forward(self, batch: Batch, task: int | None = None, *, as_trained: bool = False) -> Output:
         """Features (B, D) and logits (B, C); ``task`` selects the head in TIL."""
-        features = self.backbone(batch)
+        features = self.features(batch, as_trained=as_trained)
         return Output(features, self.head(features, task))

@@ -17,7 +17,7 @@ from classic.learning import Learner, load_learner, open_or_create, teach, truth
 from classic.store import Store, Version
 from classic.systems import SystemConfig
 from classic.training.loop import Watcher
-from classic.types import Example, Task
+from classic.types import Example, Task, TaskId
 
 Rows = Literal["all", "last"]
 
@@ -29,6 +29,7 @@ def learn_sequence(
     *,
     seed: int = 0,
     rows: Rows = "all",
+    rule: TaskId | None = None,
     device: str = "cpu",
     watcher: Watcher | None = None,
     on_task: Callable[[Version, ResultMatrix], None] | None = None,
@@ -42,6 +43,7 @@ def learn_sequence(
         seed: Root of all randomness.
         rows: Test every task so far after each task (``all``), or each task when it was learned and all of them at the
             end (``last``), which is what final and forward scores need.
+        rule: How the task of a test example is found, if not as the system's configuration says; training is the same.
         device: Where to compute.
         watcher: Who looks on while a task is trained.
         on_task: Called after each task was tested.
@@ -63,24 +65,31 @@ def learn_sequence(
             version, learner = teach(store, task, device=device, watcher=watcher, learner=ready)
         wanted = [u for u in range(index + 1) if rows == "all" or u == index or index == len(tasks) - 1]
         scores = store.read_scores(version.number)
-        if any(tasks[u].name not in scores for u in wanted):
+        place = {u: _score_name(tasks[u].name, rule) for u in wanted}
+        if any(place[u] not in scores for u in wanted):
             if learner is None or learner.method.learned != index + 1:
                 learner = load_learner(store, version.number, device)
-            missing = [tasks[u] for u in wanted if tasks[u].name not in scores]
-            scores |= {task.name: confusion(learner, task.name, task.test) for task in missing}
+            for u in wanted:
+                if place[u] not in scores:
+                    learner.method.model.backbone.prepare(tasks[u].test, dataset=True)
+                    scores[place[u]] = confusion(learner, tasks[u].name, tasks[u].test, rule)
             store.write_scores(version.number, scores)
         for u in wanted:
-            true, said = expand(scores[tasks[u].name])
+            true, said = expand(scores[place[u]])
             matrix.record(index, u, true, said, [polarity.column for polarity in tasks[u].classes])
         if on_task:
             on_task(version, matrix)
     return store, matrix
 
 
-def confusion(learner: Learner, name: str, examples: Sequence[Example]) -> dict[str, Any]:
+def _score_name(domain: str, rule: TaskId | None) -> str:
+    return f"{domain} (by entropy)" if rule is TaskId.ENTROPY else domain
+
+
+def confusion(learner: Learner, name: str, examples: Sequence[Example], rule: TaskId | None = None) -> dict[str, Any]:
     """Counts of (true, answered) pairs: all that is kept of a test, enough for every score."""
     index = learner.domains.index(name) if name in learner.domains else None
-    said = answer(learner.method, examples, learner.config.task_id, index).argmax(dim=1).tolist()
+    said = answer(learner.method, examples, rule or learner.config.task_id, index).argmax(dim=1).tolist()
     counted = Counter(zip(truth(examples).tolist(), said, strict=True))
     return {"pairs": [[true, answered, count] for (true, answered), count in sorted(counted.items())]}
 
@@ -101,10 +110,11 @@ def scores_of(counted: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
+def summary(store: Store, matrix: ResultMatrix, *, rule: TaskId | None = None) -> dict[str, Any]:
     """A result as plain JSON: scores, cost, and everything that determines them."""
     chain = store.chain()
     runs = [version.run for version in chain]
+    answers = store.read_scores(chain[-1].number)
     return {
         "scores": {
             f"{when}_{metric}": getattr(matrix, f"{when}_{metric}")
@@ -112,12 +122,15 @@ def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
             for metric in ("accuracy", "f1", "fair_f1")
         },
         "matrix": matrix.to_dict(),
-        "final_answers": store.read_scores(chain[-1].number),
+        "final_answers": {task: answers[_score_name(task, rule)] for task in matrix.tasks},
+        "bytes_kept": [version.record.get("bytes_kept") for version in chain],
         "capacity": [version.record.get("capacity") for version in chain],
+        "overlap": [version.record.get("overlap") for version in chain],
         "transfer": [version.record.get("transfer") for version in chain],
         "seconds": sum(run["seconds"] for run in runs),
         "cpu_seconds": sum(run["cpu_seconds"] for run in runs),
         "seconds_per_task": [run["seconds"] for run in runs],
+        "cpu_seconds_per_task": [run["cpu_seconds"] for run in runs],
         "peak_memory_bytes": max(run["peak_memory_bytes"] for run in runs),
         "surroundings": runs[-1]["surroundings"],
         "system": to_dict(SystemConfig.from_dict(store.settings["system"])),

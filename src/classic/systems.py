@@ -7,8 +7,10 @@ never written out: two tables and `build` are all.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -43,12 +45,21 @@ from classic.types import Scenario, TaskId
 
 @dataclass(frozen=True)
 class Part:
-    """How a method or a backbone is made: its class, its configuration's class, and how a backbone's networks train."""
+    """How a method or a backbone is made.
 
-    build: Any  # a subclass of Method or of Backbone, taking (model, config) or (config, generator)
+    Attributes:
+        build: A subclass of Method or of Backbone, taking (model, config) or (config, generator).
+        config: The class of its configuration.
+        recipe: How a backbone's networks train.
+        head: The head a backbone's features are read by.
+        quick: Settings of its own that the budget ``quick`` changes.
+    """
+
+    build: Any
     config: Any
     recipe: Callable[..., TrainConfig] = TrainConfig.preset
     head: Callable[[PresetName], HeadConfig] = HeadConfig.preset
+    quick: dict[str, Any] = field(default_factory=dict)
 
 
 METHODS: dict[str, Part] = {
@@ -57,21 +68,21 @@ METHODS: dict[str, Part] = {
     "ewc": Part(Ewc, EwcConfig),
     "ucl": Part(Ucl, UclConfig),
     "owm": Part(Owm, OwmConfig),
-    "derpp": Part(Derpp, DerppConfig),
+    "derpp": Part(Derpp, DerppConfig, quick={"replay": 16}),
     "joint": Part(Joint, JointConfig),
     "retrain": Part(Retrain, RetrainConfig),
     "hat": Part(Hat, HatConfig),
-    "classic": Part(Classic, ClassicConfig),
+    "classic": Part(Classic, ClassicConfig, quick={"most_teachers": 5}),
     "kan": Part(Kan, KanConfig),
     "srk": Part(Srk, SrkConfig),
     "bcl": Part(Bcl, BclConfig),
     "lamol": Part(Lamol, LamolConfig),
 }
 BACKBONES: dict[str, Part] = {
-    "bert_adapter": Part(BertAdapter, BertAdapterConfig),
-    "bert": Part(Bert, BertConfig),
+    "bert_adapter": Part(BertAdapter, BertAdapterConfig, quick={"layers": 3}),
+    "bert": Part(Bert, BertConfig, TrainConfig.fine_tuning),
     "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen, HeadConfig.frozen),
-    "w2v": Part(W2v, W2vConfig, TrainConfig.frozen, HeadConfig.frozen),
+    "w2v": Part(W2v, W2vConfig, TrainConfig.words, HeadConfig.frozen),
     "gpt2": Part(Gpt2, Gpt2Config),
 }
 
@@ -120,14 +131,18 @@ class SystemConfig:
             backbone: Name in BACKBONES.
             scenario: DIL or TIL.
             changes: Values by dotted key: ``{"train.epochs": 3, "method.gates.s_max": 200, "backbone.width": 128}``.
-            quick: Whether to make do with few epochs.
+            quick: Whether to spend minutes, not hours, on an order: few epochs, low precision, shortcuts.
         """
+        method_part, backbone_part = _part("method", METHODS, method), _part("backbone", BACKBONES, backbone)
         parts: dict[str, Any] = {
-            "method": _part("method", METHODS, method).config.preset(name),
-            "backbone": _part("backbone", BACKBONES, backbone).config.preset(name),
-            "train": _part("backbone", BACKBONES, backbone).recipe(name, quick=quick),
-            "head": _part("backbone", BACKBONES, backbone).head(name),
+            "method": method_part.config.preset(name),
+            "backbone": backbone_part.config.preset(name),
+            "train": backbone_part.recipe(name, quick=quick),
+            "head": backbone_part.head(name),
         }
+        if quick:
+            parts["method"] = replace(parts["method"], method_part.quick, where="method")
+            parts["backbone"] = replace(parts["backbone"], backbone_part.quick, where="backbone")
         sections: dict[str, dict[str, Any]] = {}
         for key, value in (changes or {}).items():
             section, _, rest = key.partition(".")
@@ -180,6 +195,17 @@ def _part(kind: str, table: dict[str, Part], name: str) -> Part:
     return table[name]
 
 
+def modules_of(config: SystemConfig) -> tuple[list[str], list[Path]]:
+    """Where a system's method and backbone are written: modules of this package, and files outside of it."""
+    classes = [
+        _part("method", METHODS, config.method).build,
+        _part("backbone", BACKBONES, config.backbone).build,
+    ]
+    names = {base.__module__ for each in classes for base in each.__mro__}
+    outside = [Path(str(sys.modules[name].__file__)) for name in sorted(names) if name.startswith("classic_outside_")]
+    return sorted(name for name in names if name.partition(".")[0] == "classic"), outside
+
+
 def refuse_unfit(config: SystemConfig) -> None:
     """Refuses a method on a backbone that does not provide what it needs, with a sentence that says what."""
     method = _part("method", METHODS, config.method).build
@@ -207,5 +233,5 @@ def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -
     width = method_part.build.feature_width(backbone)
     head = Head(width, config.scenario, config.head.dropout, seeds.generator("shared head"))
     method_config = from_dict(method_part.config, config.method_config, where="method")
-    method: Method = method_part.build(Model(backbone, head), method_config)
+    method: Method = method_part.build(Model(backbone, head, config.train.precision), method_config)
     return method.to(device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from classic.backbones.base import Need
-from classic.backbones.encoder import pool_mean
-from classic.backbones.pairs import PairBackbone, Pooling
+from classic.backbones.encoder import halves, pool_mean
+from classic.backbones.pairs import PairBackbone, Pooling, run_encoder
+from classic.backbones.states import FrozenStates, pad_states
 from classic.config import PresetName
-from classic.errors import IncompatibleError
+from classic.errors import IncompatibleError, InputError
 from classic.modules.adapter import Adapter
 from classic.modules.plastic import Plastic
-from classic.types import Batch
+from classic.types import Batch, Example
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,23 @@ class BertAdapterConfig:
         pooling: The features: ``pooler`` output of [CLS] (the released code), ``cls`` itself (the paper's words), or the
             ``mean`` of the token states, which is what MiniLM was trained for.
         max_length: Longest input in tokens; 128 in the paper.
+        layers: How many of the uppermost layers get adapters, at most; none given means all (the paper). What lies below
+            never changes, so it is computed once per text.
+        cache_mb: Most memory for the states of the layers below, in MB.
+        cache_folder: Where those states of whole data sets are kept from run to run, if at all: one file per set.
     """
 
     encoder: str = "minilm"
     width: int = 768
     pooling: Pooling = "mean"
     max_length: int = 128
+    layers: int | None = None
+    cache_mb: int = 768
+    cache_folder: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.layers is not None and self.layers < 1:
+            raise InputError(f"backbone.layers is {self.layers}", fix="give at least 1, or none at all")
 
     @classmethod
     def preset(cls, name: PresetName) -> BertAdapterConfig:
@@ -43,6 +56,16 @@ class BertAdapterConfig:
         if name == "authors":  # released code: pooler output
             return cls(width=2000, pooling="pooler")
         return cls()
+
+
+@dataclass(frozen=True)
+class _Below:
+    """What lies below the first adapter, and what lies above: each in a tuple, so that nobody registers it twice."""
+
+    lower: tuple[Any]
+    upper: tuple[Any]
+    given: tuple[Any]
+    states: FrozenStates
 
 
 class BertAdapter(PairBackbone):
@@ -59,15 +82,64 @@ class BertAdapter(PairBackbone):
         super().__init__(config.encoder, config.pooling, config.max_length)
         self.encoder.requires_grad_(False)
         self._norms: list[nn.LayerNorm] = []
-        for owner in adapter_sites(self.encoder):
+        sites = adapter_sites(self.encoder)
+        depth = len(sites) // 2
+        adapted = depth if config.layers is None else min(config.layers, depth)
+        for owner in sites[2 * (depth - adapted) :]:
             adapter = Adapter(self.features, config.width, generator)
             self.adapters.append(adapter)
             owner.dropout = nn.Sequential(owner.dropout, adapter)
             owner.LayerNorm.requires_grad_(True)
             self._norms.append(owner.LayerNorm)
+        self._below: _Below | None = None
+        if adapted < depth:
+            made_by = (self._sha256, self._tokenizer.sha256, self._tokenizer.max_length, f"below {depth - adapted}")
+            # In a tuple, out of the sight of nn.Module: all their weights are the encoder's.
+            self._below = _Below(
+                *((half,) for half in halves(self.encoder, depth - adapted)),
+                FrozenStates(
+                    self._encode_below,
+                    self.lengths,
+                    made_by,
+                    torch.float32,
+                    config.cache_mb * 1_000_000,
+                    config.cache_folder,
+                ),
+            )
 
     def _reserve(self) -> None:
         self.adapters = nn.ModuleList()  # the encoder will hold the adapters, too: the name registered first wins
+
+    def train(self, mode: bool = True) -> BertAdapter:
+        """Sets the mode of all that learns; layers below the first adapter stay in evaluation mode."""
+        super().train(mode)
+        if self._below:
+            self._below.lower[0].embeddings.eval()
+            self._below.lower[0].encoder.layer.eval()  # type: ignore[union-attr]
+        return self
+
+    def _encode_below(self, examples: Sequence[Example]) -> Tensor:
+        assert self._below
+        batch = self._tokenizer.collate(examples).to(next(self.encoder.parameters()).device)
+        states: Tensor = run_encoder(self._below.lower[0], batch, self._tokenizer.segments).last_hidden_state
+        return states
+
+    def prepare(self, examples: Sequence[Example], *, dataset: bool = False) -> None:
+        if self._below:
+            self._below.states.prepare(examples, dataset=dataset)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:
+        batch = super().collate(examples, rows)
+        if self._below:
+            batch.inputs["states"] = pad_states(self._below.states.look_up(examples))[0]
+        return batch
+
+    def encode(self, batch: Batch) -> Any:
+        if self._below is None:
+            return super().encode(batch)
+        inputs = dict(batch.inputs)
+        self._below.given[0].states = inputs.pop("states")
+        return run_encoder(self._below.upper[0], Batch(inputs, batch.labels, batch.rows), self._tokenizer.segments)
 
     def surface(self, batch: Batch) -> Tensor:
         embeddings: Any = self.encoder.embeddings  # type: ignore[union-attr]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import torch
@@ -13,13 +12,11 @@ from torch import Tensor
 from classic.backbones.base import Backbone, Need
 from classic.backbones.encoder import check_encoder, encoder_folder, load_encoder, pool_mean
 from classic.backbones.pairs import pair_tokenizer, run_encoder
-from classic.backbones.states import Key, StateCache, StateFile, key_of, make_batch, pad_states
+from classic.backbones.states import FrozenStates, make_batch, pad_states
 from classic.config import PresetName
 from classic.modules.plastic import Plastic
 from classic.modules.trunks import build_trunk
 from classic.types import Batch, Example
-
-_ENCODED_TOGETHER = 32  # more saves nothing on a CPU
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,6 @@ class BertFrozen(Backbone):
 
     Paper: Sec. 4.2, the "BERT (Frozen)" rows. The encoder runs in evaluation mode, once per text; the released code
     runs it in every step with its dropout on, which costs an encoder's pass per step for a little noise.
-
-    Texts are encoded together only with texts of their own length, so that nothing is padded: then an encoding does not
-    depend, not even in its last bit, on what else was encoded, and a full cache, an empty one, or one read from disk
-    give the same model.
     """
 
     provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.FROZEN_TOKENS})
@@ -79,12 +72,13 @@ class BertFrozen(Backbone):
         width = int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
         self.trunk = build_trunk(config.trunk, width, generator, config.hidden, config.hidden_bias)
         self.features, self.token_width = self.trunk.features, width
-        self._cache = StateCache(config.cache_mb * 1_000_000)
-        self._made_by = (
-            self._sha256,
-            self._tokenizer.sha256,
-            self._tokenizer.max_length,
-            config.precision,
+        self._states = FrozenStates(
+            self._encode,
+            self.lengths,
+            (self._sha256, self._tokenizer.sha256, self._tokenizer.max_length, config.precision),
+            torch.float16 if config.precision == "float16" else torch.float32,
+            config.cache_mb * 1_000_000,
+            config.cache_folder,
         )
 
     def train(self, mode: bool = True) -> BertFrozen:
@@ -93,47 +87,16 @@ class BertFrozen(Backbone):
         self.encoder.eval()
         return self
 
-    def prepare(self, examples: Sequence[Example], *, dataset: bool = False) -> None:
-        missing = {key: e for e in examples if (key := key_of(e)) not in self._cache}
-        if not missing:
-            return
-        if not dataset or self.config.cache_folder is None:
-            self._encode(missing)
-            return
-        whole = {key_of(e): e for e in examples}
-        file = StateFile(Path(self.config.cache_folder).expanduser(), self._made_by, list(whole))
-        states = file.read()
-        if states is None:
-            file.write(self._encode(whole))
-        else:
-            for key, text in states.items():
-                self._cache.put(key, text)
+    def _encode(self, examples: Sequence[Example]) -> Tensor:
+        batch = self._tokenizer.collate(examples).to(next(self.encoder.parameters()).device)
+        states: Tensor = run_encoder(self.encoder, batch, self._tokenizer.segments).last_hidden_state
+        return states
 
-    def _encode(self, examples: dict[Key, Example]) -> dict[Key, Tensor]:
-        """Token states (L_i, d) of texts, which are put into the cache, too."""
-        by_length: dict[int, list[Key]] = {}
-        for key, length in zip(examples, self.lengths(list(examples.values())), strict=True):
-            by_length.setdefault(length, []).append(key)
-        found: dict[Key, Tensor] = {}
-        device = next(self.encoder.parameters()).device
-        precision = torch.float16 if self.config.precision == "float16" else torch.float32
-        with torch.no_grad():
-            for keys in by_length.values():
-                for start in range(0, len(keys), _ENCODED_TOGETHER):
-                    group = keys[start : start + _ENCODED_TOGETHER]
-                    batch = self._tokenizer.collate([examples[key] for key in group]).to(device)
-                    states = run_encoder(self.encoder, batch, self._tokenizer.segments).last_hidden_state
-                    for key, text in zip(group, states.cpu(), strict=True):
-                        found[key] = text.to(precision, copy=True)  # a view would hold on to the whole group
-                        self._cache.put(key, found[key])
-        return found
+    def prepare(self, examples: Sequence[Example], *, dataset: bool = False) -> None:
+        self._states.prepare(examples, dataset=dataset)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int] | None = None) -> Batch:
-        keys = [key_of(example) for example in examples]
-        found = {key: self._cache.get(key) for key in keys}
-        missing = {key: e for key, e in zip(keys, examples, strict=True) if found[key] is None}
-        found |= self._encode(missing)
-        states, mask = pad_states([text for key in keys if (text := found[key]) is not None])
+        states, mask = pad_states(self._states.look_up(examples))
         return make_batch({"states": states, "mask": mask}, examples, rows)
 
     def lengths(self, examples: Sequence[Example]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.metadata
 import os
 from collections.abc import Sequence
@@ -220,6 +221,42 @@ def _read_tokenizer(folder: Path) -> Tokenizer:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+
+
+class _Given(nn.Module):
+    """Stands where the embeddings were, and says what it is given."""
+
+    states: Tensor
+
+    def forward(self, **_: object) -> Tensor:
+        return self.states
+
+
+def halves(encoder: nn.Module, below: int) -> tuple[nn.Module, nn.Module, _Given]:
+    """The encoder's lowest layers and the rest, as two encoders that share its weights.
+
+    Args:
+        encoder: An encoder of the BERT family.
+        below: How many layers the lower one has.
+
+    Returns:
+        The lower one, the upper one, and where the upper one takes its input from.
+    """
+    layers = list(encoder.encoder.layer)  # type: ignore[union-attr, arg-type]
+    given = _Given()
+    lower = _with_layers(encoder, layers[:below])
+    upper = _with_layers(encoder, layers[below:])
+    upper._modules["embeddings"] = given
+    upper._modules.pop("embeddings_project", None)  # ELECTRA's way from narrow embeddings to the first layer
+    return lower, upper, given
+
+
+def _with_layers(encoder: nn.Module, layers: list[nn.Module]) -> nn.Module:
+    shell, stack = copy.copy(encoder), copy.copy(encoder.encoder)
+    shell._modules, stack._modules = dict(encoder._modules), dict(encoder.encoder._modules)  # type: ignore[union-attr]
+    stack._modules["layer"] = nn.ModuleList(layers)  # type: ignore[union-attr]
+    shell._modules["encoder"] = stack  # type: ignore[assignment]
+    return shell
 
 
 def pool_mean(states: Tensor, mask: Tensor) -> Tensor:

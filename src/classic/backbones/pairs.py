@@ -52,13 +52,17 @@ class PairBackbone(Backbone):
     def truncated(self, examples: Sequence[Example]) -> list[bool]:
         return self._tokenizer.truncated(examples)
 
+    def encode(self, batch: Batch) -> Any:
+        """The encoder's outputs for a batch."""
+        return run_encoder(self.encoder, batch, self._tokenizer.segments)
+
     def tokens(self, batch: Batch) -> Tensor:
-        states: Tensor = run_encoder(self.encoder, batch, self._tokenizer.segments).last_hidden_state
+        states: Tensor = self.encode(batch).last_hidden_state
         return states
 
     def forward(self, batch: Batch) -> Tensor:
         if self._pooling == "pooler":
-            pooled: Tensor = run_encoder(self.encoder, batch, self._tokenizer.segments).pooler_output
+            pooled: Tensor = self.encode(batch).pooler_output
             return pooled
         states = self.tokens(batch)
         return states[:, 0] if self._pooling == "cls" else pool_mean(states, batch.inputs["attention_mask"])

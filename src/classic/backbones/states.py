@@ -1,4 +1,4 @@
-"""Token states that never change: in batches, in memory within a bound, and on disk as one file per data set."""
+"""Token states that never change: computed once, kept in memory within a bound, and on disk as one file per data set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from classic.files import write_bytes
 from classic.types import Batch, Example
 
 Key = tuple[str, str, tuple[int, int] | None]
+
+_ENCODED_TOGETHER = 32  # more saves nothing on a CPU
 
 
 def key_of(example: Example) -> Key:
@@ -125,6 +127,75 @@ class StateFile:
         joined, lengths = torch.cat(ordered), torch.tensor([len(text) for text in ordered])
         header = {"sha256": _digest(joined, lengths)}
         write_bytes(self.path, save({"states": joined, "lengths": lengths}, metadata=header))
+
+
+class FrozenStates:
+    """The token states of texts, computed once and looked up ever after.
+
+    Texts are encoded together only with texts of their own length, so that nothing is padded: then an encoding does not
+    depend, not even in its last bit, on what else was encoded, and a full cache, an empty one, or one read from disk
+    give the same model.
+
+    Args:
+        encode: The states (n, L, d) of n examples of one length.
+        lengths: How many tokens each example has.
+        made_by: Everything that determines the states but the texts.
+        precision: In which they are kept.
+        limit: Most bytes of memory.
+        folder: Where the states of whole data sets are kept from run to run, if at all.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Example]], Tensor],
+        lengths: Callable[[Sequence[Example]], list[int]],
+        made_by: Sequence[object],
+        precision: torch.dtype,
+        limit: int,
+        folder: str | None,
+    ) -> None:
+        self.encode, self.lengths, self.made_by, self.precision = encode, lengths, made_by, precision
+        self.folder = None if folder is None else Path(folder).expanduser()
+        self.cache = StateCache(limit)
+
+    def prepare(self, examples: Sequence[Example], *, dataset: bool) -> None:
+        """Computes what is missing, or reads it if these examples are a data set whose states are on disk."""
+        missing = {key: e for e in examples if (key := key_of(e)) not in self.cache}
+        if not missing:
+            return
+        if not dataset or self.folder is None:
+            self._compute(missing)
+            return
+        whole = {key_of(e): e for e in examples}
+        file = StateFile(self.folder, self.made_by, list(whole))
+        states = file.read()
+        if states is None:
+            file.write(self._compute(whole))
+        else:
+            for key, text in states.items():
+                self.cache.put(key, text)
+
+    def look_up(self, examples: Sequence[Example]) -> list[Tensor]:
+        """The states (L_i, d) of every example, in order."""
+        keys = [key_of(example) for example in examples]
+        found = {key: self.cache.get(key) for key in keys}
+        found |= self._compute({key: e for key, e in zip(keys, examples, strict=True) if found[key] is None})
+        return [text for key in keys if (text := found[key]) is not None]
+
+    def _compute(self, examples: dict[Key, Example]) -> dict[Key, Tensor]:
+        by_length: dict[int, list[Key]] = {}
+        for key, length in zip(examples, self.lengths(list(examples.values())), strict=True):
+            by_length.setdefault(length, []).append(key)
+        found: dict[Key, Tensor] = {}
+        with torch.no_grad():
+            for keys in by_length.values():
+                for start in range(0, len(keys), _ENCODED_TOGETHER):
+                    group = keys[start : start + _ENCODED_TOGETHER]
+                    states = self.encode([examples[key] for key in group])
+                    for key, text in zip(group, states.cpu(), strict=True):
+                        found[key] = text.to(self.precision, copy=True)  # a view would hold on to the whole group
+                        self.cache.put(key, found[key])
+        return found
 
 
 def _digest(*tensors: Tensor) -> str:

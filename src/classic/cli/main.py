@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from classic._version import __version__
-from classic.cli import data, demo, evaluate, learn, predict, report, store, systems
+from classic.cli import bench, data, demo, evaluate, learn, predict, report, store, systems
 from classic.errors import ClassicError
 
 app = typer.Typer(
@@ -50,6 +50,7 @@ app.command("learn")(learn.learn)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
+app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(store.app, name="store")
 app.add_typer(systems.app, name="systems")

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from classic.batching import sorted_batches
 from classic.config import PresetName
+from classic.errors import InputError
 from classic.losses import ced, cks, csc
 from classic.losses.classification import MissingClasses
 from classic.losses.contrastive import Reading
@@ -35,6 +36,8 @@ class ClassicConfig:
             as the released code does.
         teacher_head: Whose head turns a teacher's features into logits: the ``current`` one (the paper) or the
             teacher's ``own``, as it was when that task ended.
+        most_teachers: How many earlier models are consulted at most, by CED and CKS alike: those whose domains' texts lie
+            nearest to the new one's. None given means all (the paper), which costs a pass over the new data for each.
         reading: How CSC and CKS are read where paper and released code differ.
         attention: Projections over the ``features`` (Eq. 8-11) or along the ``tasks`` (the released code).
         view_ce: Weight of a cross-entropy, and of the sparsity once more, on the shared view; 1 in the released code, not
@@ -49,11 +52,16 @@ class ClassicConfig:
     temperature: float = 1.0
     teachers: Literal["sum", "mean", "last"] = "mean"
     teacher_head: Literal["current", "own"] = "own"
+    most_teachers: int | None = None
     reading: Reading = "paper"
     attention: Literal["features", "tasks"] = "features"
     view_ce: float = 0.0
     missing: MissingClasses = "shield"
     gates: GateConfig = field(default_factory=GateConfig)
+
+    def __post_init__(self) -> None:
+        if self.most_teachers is not None and self.most_teachers < 1:
+            raise InputError(f"method.most_teachers is {self.most_teachers}", fix="give at least 1, or none at all")
 
     @classmethod
     def preset(cls, name: PresetName) -> ClassicConfig:
@@ -89,6 +97,7 @@ class Classic(Hat):
     """
 
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
+    places: Tensor
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
 
     def __init__(self, model: Model, config: ClassicConfig) -> None:
@@ -97,37 +106,55 @@ class Classic(Hat):
         self.attention: TaskAttention | TaskAxisAttention | None = None
         self._teacher_features = torch.zeros(0)
         self._teacher_logits = torch.zeros(0)
+        self.consulted: list[int] = []
         self.transfer: list[float] = []
+        if config.most_teachers is not None:  # (T, d): the mean surface of every task's texts
+            width = model.backbone.surface(model.backbone.collate([Example("a", "a")])).shape[1]
+            self.register_buffer("places", torch.zeros(0, width))
 
     def start_task(self, task: Task, seeds: Seeds) -> None:
         super().start_task(task, seeds)
         self.attention = None
         if not self.learned:
             return
+        self.consulted = self._nearest(task)
         self._teacher_features, self._teacher_logits = self.teachers(task.train)
         if self.config.cks:
             generator = seeds.generator("attention", self.learned)
             if self.config.attention == "tasks":
-                self.attention = TaskAxisAttention(self.learned + 1, generator)
+                self.attention = TaskAxisAttention(len(self.consulted) + 1, generator)
             else:
                 self.attention = TaskAttention(self.model.backbone.features, generator)
             self.attention.to(self.present.device)
 
+    def _nearest(self, task: Task) -> list[int]:
+        """The earlier tasks that are consulted: all, or those whose texts are most like the new task's."""
+        if self.config.most_teachers is None:
+            return list(range(self.learned))
+        distance = (self.places - self._place(task)).norm(dim=1)
+        return sorted(distance.argsort()[: self.config.most_teachers].tolist())
+
+    def _place(self, task: Task) -> Tensor:
+        backbone, device = self.model.backbone, self.present.device
+        with torch.no_grad():
+            batches = sorted_batches(backbone, task.train, _TEACHER_BATCH)
+            return torch.cat([backbone.surface(batch.to(device)) for batch in batches]).mean(dim=0)
+
     def teachers(self, examples: tuple[Example, ...]) -> tuple[Tensor, Tensor]:
-        """Features (n, T, D) and logits (n, T, C) of every earlier model for the given examples."""
-        device = self.present.device
-        features = torch.zeros(len(examples), self.learned, self.model.backbone.features, device=device)
-        logits = torch.zeros(len(examples), self.learned, len(self.present), device=device)
+        """Features (n, T, D) and logits (n, T, C) of every consulted model for the given examples."""
+        device, asked = self.present.device, self.consulted or list(range(self.learned))
+        features = torch.zeros(len(examples), len(asked), self.model.backbone.features, device=device)
+        logits = torch.zeros(len(examples), len(asked), len(self.present), device=device)
         batches = [b.to(device) for b in sorted_batches(self.model.backbone, examples, _TEACHER_BATCH)]
         training = self.training
         self.eval()
         with torch.no_grad():
-            for task in range(self.learned):
+            for place, task in enumerate(asked):
                 with self.acting_as(task):
                     for batch in batches:
-                        output = self.model(batch, task)
-                        features[batch.rows, task] = output.features
-                        logits[batch.rows, task] = output.logits
+                        output = self.model(batch, task, as_trained=True)
+                        features[batch.rows, place] = output.features
+                        logits[batch.rows, place] = output.logits
         self.train(training)
         return features, logits
 
@@ -174,20 +201,27 @@ class Classic(Hat):
         self.transfer = self._transfer(task) if self.attention is not None else []
         self.attention = None
         self._teacher_features, self._teacher_logits = torch.zeros(0), torch.zeros(0)
+        self.consulted = []
+        if self.config.most_teachers is not None:
+            self.places = torch.cat([self.places, self._place(task).unsqueeze(0)])
         super().finish_task(task)
 
     def _transfer(self, task: Task) -> list[float]:
-        """How much the new task attends to each task so far, itself last: the mean of alpha_{t,i} over its examples."""
+        """How much the new task attends to each task so far, itself last: the mean of alpha_{t,i} over its examples.
+
+        A task that was not consulted gets 0.
+        """
         assert self.attention is not None
-        total = torch.zeros(self.learned + 1, device=self.present.device)
+        total = torch.zeros(len(self.consulted) + 1, device=self.present.device)
         self.eval()
         with torch.no_grad(), self.acting_as(None):
             for on_cpu in sorted_batches(self.model.backbone, task.train, _TEACHER_BATCH):
                 batch = on_cpu.to(self.present.device)
-                features = self.model.backbone(batch)
+                features = self.model.features(batch)
                 states = torch.cat([self._teacher_features[batch.rows], features.unsqueeze(1)], dim=1)
                 total += self.attention(states)[1][:, -1].sum(dim=0)
-        return [float(share) for share in total / len(task.train)]
+        shares = dict(zip([*self.consulted, self.learned], (total / len(task.train)).tolist(), strict=True))
+        return [shares.get(earlier, 0.0) for earlier in range(self.learned + 1)]
 
     def report(self) -> dict[str, Any]:
         return super().report() | {"transfer": self.transfer}

@@ -96,7 +96,7 @@ class Derpp(Method):
         """Logits (n, C) and labels (n,) of stored examples."""
         batch = self.model.backbone.collate([self.memory.examples[place] for place in places])
         batch = batch.to(self.present.device)
-        features = self.model.backbone(batch)
+        features = self.model.features(batch)
         if self.model.head.scenario is Scenario.DIL:
             return self.model.head(features), batch.labels
         return routed_logits(self.model.head, features, [self.memory.tasks[place] for place in places]), batch.labels

@@ -98,7 +98,7 @@ class Retrain(Method):
         return [Phase("train", groups, sum((one.train for one in tasks), ()), valid)]
 
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
-        features = self.model.backbone(batch)
+        features = self.model.features(batch)
         if self.model.head.scenario is Scenario.DIL:
             logits = self.model.head(features)
         else:

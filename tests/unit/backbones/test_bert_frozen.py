@@ -81,7 +81,7 @@ def test_the_cache_changes_no_bit(tiny_encoder: Path, toy_tasks: tuple[Task, ...
         for name in ("states", "mask"):
             assert torch.equal(first[name], second[name])
             assert torch.equal(first[name], fresh[name])
-    assert len(cold._cache) == 0
+    assert len(cold._states.cache) == 0
     assert first["states"].dtype is torch.float32
 
 
@@ -157,9 +157,9 @@ def test_the_memory_of_a_backbone_is_bounded(tiny_encoder: Path) -> None:
     words = ["good", "bad", "soup", "zoom", "the", "is"]
     many = [Example(" ".join([words[n % 6], words[n // 6 % 6], words[n // 36 % 6]] * 9), "soup") for n in range(216)]
     backbone.prepare(many)
-    assert 0.9e6 < backbone._cache.size <= 1e6
-    held = backbone._cache._states.values()
-    assert sum(states.untyped_storage().nbytes() for states in held) == backbone._cache.size
+    assert 0.9e6 < backbone._states.cache.size <= 1e6
+    held = backbone._states.cache._states.values()
+    assert sum(states.untyped_storage().nbytes() for states in held) == backbone._states.cache.size
     wanted = make(tiny_encoder).collate(many).inputs["states"]
     assert torch.equal(backbone.collate(many).inputs["states"], wanted)
 
@@ -167,7 +167,7 @@ def test_the_memory_of_a_backbone_is_bounded(tiny_encoder: Path) -> None:
 def test_half_precision_takes_half_the_memory(tiny_encoder: Path) -> None:
     full, half = make(tiny_encoder), make(tiny_encoder, precision="float16")
     one, other = full.collate(EXAMPLES).inputs["states"], half.collate(EXAMPLES).inputs["states"]
-    assert half._cache.size * 2 == full._cache.size
+    assert half._states.cache.size * 2 == full._states.cache.size
     assert torch.equal(other, one.half().float())
 
 

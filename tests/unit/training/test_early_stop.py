@@ -232,17 +232,20 @@ def test_momentum_is_saved_and_goes_on() -> None:
 
 def test_the_recipe_of_the_frozen_systems() -> None:
     paper, authors, default = (TrainConfig.frozen(name) for name in ("paper", "authors", "default"))
-    for config in (paper, authors, default):
+    for config in (paper, authors):
         assert (config.optimiser, config.learning_rate, config.momentum) == ("sgd", 0.05, 0.0)
         assert (config.epochs_for(50), config.epochs_for(5000)) == (100, 100)
         assert (config.clip_norm, config.weight_decay, config.selection) == (10_000.0, 0.0, "loss")
-    assert (paper.batch_size, paper.patience, authors.patience, default.patience) == (64, 5, 3, 5)
+    assert (paper.batch_size, paper.patience, authors.patience, default.patience) == (64, 5, 3, None)
     # Six cuts lead from 0.05 below 1e-4; the paper stops at the first.
-    assert next(cuts for cuts in range(9) if default.learning_rate / 3**cuts < default.rate_floor) == 6
+    assert next(cuts for cuts in range(9) if authors.learning_rate / 3**cuts < authors.rate_floor) == 6
     assert paper.rate_floor > paper.learning_rate / 3
     quick = TrainConfig.frozen("paper", quick=True)
     assert quick.epochs_for(50) == 20
     assert replace(quick, epochs=100, large_epochs=100, patience=5) == paper
+    assert (default.optimiser, default.epochs_for(50)) == ("adam", 16)
+    assert TrainConfig.words("paper") == paper
+    assert TrainConfig.words().epochs_for(50) > default.epochs_for(50) > TrainConfig.frozen(quick=True).epochs_for(50)
 
 
 @pytest.mark.parametrize("name", PRESETS)

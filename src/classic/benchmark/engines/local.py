@@ -1,0 +1,84 @@
+"""One job after the other, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from classic.benchmark.job import Job, claimed, clean_up, execute
+from classic.benchmark.spec import Spec, training_key
+from classic.errors import TrainingError
+
+
+class Local:
+    """This machine. A process per job: its memory is measured by itself, and a crash takes nothing else along.
+
+    Several such engines may work on one list at once; none takes a job another has in hand.
+    """
+
+    def run(
+        self, jobs: Sequence[Job], tell: Callable[[dict[str, Any]], None], done: Callable[[Job], bool]
+    ) -> Iterator[list[dict[str, Any]]]:
+        """See `Engine`."""
+        for job in jobs:
+            training = training_key(job.specs[0].determined_by(job.specs[0].tasks(), job.threads))
+            with claimed(Path(job.work), training) as mine:
+                if not mine:
+                    tell({"run": job.name, "note": "another process is at it"})
+                    continue
+                if done(job):
+                    continue
+                yield _in_a_process(job, tell)
+                clean_up(job, training)
+
+
+def _in_a_process(job: Job, tell: Callable[[dict[str, Any]], None]) -> list[dict[str, Any]]:
+    environment = os.environ | {"OMP_NUM_THREADS": str(job.threads), "TOKENIZERS_PARALLELISM": "false"}
+    command = [sys.executable, "-m", "classic.benchmark.engines.local"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps(asdict(job)))
+        process.stdin.close()
+        results: list[dict[str, Any]] = []
+        try:
+            for line in process.stdout:
+                event = json.loads(line)
+                if "results" in event:
+                    results = event["results"]
+                else:
+                    tell(event)
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        raise TrainingError(
+            f"{job.name} ended with exit code {process.returncode}",
+            fix="see above; run again to go on where it stopped",
+        )
+    return results
+
+
+def main() -> None:
+    """The other end: a job on standard input, events and results as lines on standard output."""
+    plain = json.load(sys.stdin)
+    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"])
+    lines = sys.stdout
+    sys.stdout = sys.stderr  # whatever a library prints must not end up among the lines
+
+    def say(event: dict[str, Any]) -> None:
+        lines.write(json.dumps(event) + "\n")
+        lines.flush()
+
+    say({"results": execute(job, progress=say)})
+
+
+if __name__ == "__main__":
+    main()

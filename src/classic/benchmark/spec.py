@@ -1,0 +1,112 @@
+"""What a run is: a system, an order of tasks, a seed and a budget; and the hash of everything that determines it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from classic.errors import unknown_name
+from classic.files import json_bytes
+from classic.types import Task, TaskId
+
+if TYPE_CHECKING:
+    from classic.systems import SystemConfig
+
+Budget = Literal["quick", "default", "paper"]
+BUDGETS: tuple[Budget, ...] = ("quick", "default", "paper")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One run, by name; plain values only, so that it can travel.
+
+    Attributes:
+        system: Name of the system, with its scenario.
+        order: Which of the paper's task orders.
+        seed: Root of all randomness.
+        budget: ``quick`` (minutes), ``default`` (our preset), or ``paper`` (the paper's preset, days on a CPU).
+        first: Only so many tasks of the order; None is all.
+        valid: Whether validation sets are scored instead of test sets: for choosing, never for reporting.
+        encoder: Another encoder than the embedded one.
+        changes: Settings by dotted key, on top of the budget's.
+        outside: The file and class of a method that is not in this package, ``my_method.py:MyMethod``.
+    """
+
+    system: str
+    order: int = 0
+    seed: int = 0
+    budget: Budget = "quick"
+    first: int | None = None
+    valid: bool = False
+    encoder: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    outside: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget not in BUDGETS:
+            raise unknown_name("budget", self.budget, list(BUDGETS))
+
+    @property
+    def name(self) -> str:
+        """For people and file names; not everything that determines the run is in it."""
+        parts = [self.system.replace("/", "-"), f"order{self.order}", f"seed{self.seed}", self.budget]
+        parts += [f"first{self.first}"] if self.first is not None else []
+        parts += ["valid"] if self.valid else []
+        return "-".join(parts)
+
+    def config(self) -> SystemConfig:
+        """The system, every setting written out."""
+        from classic.naming import parse
+
+        changes = dict(self.changes)
+        if self.encoder is not None:
+            changes["backbone.encoder"] = self.encoder
+        preset: Literal["paper", "default"] = "paper" if self.budget == "paper" else "default"
+        return parse(self.system, preset, changes, quick=self.budget == "quick").complete()
+
+    def tasks(self) -> list[Task]:
+        """The tasks in their order, with what is to be scored as their test sets."""
+        from classic.data.sequences import order
+        from classic.data.tasks import load_domain
+
+        tasks = [load_domain(name) for name in order(self.order)[: self.first]]
+        return [dataclasses.replace(task, test=task.valid) for task in tasks] if self.valid else tasks
+
+    def determined_by(self, tasks: Sequence[Task], threads: int) -> dict[str, Any]:
+        """Everything that can change the result: settings, data, code, libraries and kind of machine."""
+        from classic.benchmark.code import code_version
+        from classic.data.tasks import task_hash
+        from classic.runinfo import surroundings
+        from classic.systems import modules_of
+
+        config = self.config()
+        modules, files = modules_of(config)
+        around = surroundings() | {"threads": threads}
+        del around["classic"]
+        return {
+            "system": _without_caches(config.to_dict()),
+            "seed": self.seed,
+            "tasks": [task.name for task in tasks],
+            "data": [task_hash(task) for task in tasks],
+            "code": code_version(modules, files),
+            "surroundings": around,
+        }
+
+
+def key_of(determined_by: dict[str, Any]) -> str:
+    """The address of a run: the hash of all that determines it."""
+    return hashlib.sha256(json_bytes(determined_by)).hexdigest()
+
+
+def training_key(determined_by: dict[str, Any]) -> str:
+    """The address of what a run trains: systems that differ only in their task-id rule train the same."""
+    system = determined_by["system"] | {"task_id": str(TaskId.LAST)}
+    return key_of(determined_by | {"system": system})
+
+
+def _without_caches(system: dict[str, Any]) -> dict[str, Any]:
+    backbone = {key: value for key, value in system["backbone_config"].items() if not key.startswith("cache_")}
+    return system | {"backbone_config": backbone}
