@@ -82,6 +82,6 @@ def grid() -> dict[str, Sequence[Any]]:
         "method.temperature": (0.03, 0.5, 0.8, 1.0),
         "train.batch_size": (32, 64, 128),
         "method.gates.s_max": (140.0, 200.0, 300.0, 400.0),
-        "method.normalise": (True, False),
+        "method.normalised": (True, False),
         "method.contrast": ("features", "logits"),
     }

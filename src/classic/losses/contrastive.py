@@ -44,7 +44,9 @@ def contrast(
     return per_anchor.sum() / (positives > 0).sum().clamp(min=1)
 
 
-def csc(features: Tensor, labels: Tensor, temperature: float = 1.0, reading: Reading = "paper") -> Tensor:
+def csc(
+    features: Tensor, labels: Tensor, temperature: float = 1.0, reading: Reading = "paper", *, normalised: bool = True
+) -> Tensor:
     """Supervised contrast of the current task: examples of one polarity attract each other.
 
     Paper: Eq. (13), Sec. 3.4
@@ -58,8 +60,9 @@ def csc(features: Tensor, labels: Tensor, temperature: float = 1.0, reading: Rea
         labels: (N,) class indices.
         temperature: tau.
         reading: ``authors`` doubles every example, as the released code does, so that its copy is a positive, too.
+        normalised: Whether to normalise; the paper tried both (Sec. 4.3).
     """
-    h = normalize(features, dim=1)
+    h = normalize(features, dim=1) if normalised else features
     if reading == "authors":
         return _contrast_stacked(h, h, labels, temperature)
     others = ~torch.eye(len(h), dtype=torch.bool, device=h.device)
@@ -67,7 +70,13 @@ def csc(features: Tensor, labels: Tensor, temperature: float = 1.0, reading: Rea
 
 
 def cks(
-    shared_view: Tensor, features: Tensor, labels: Tensor, temperature: float = 1.0, reading: Reading = "paper"
+    shared_view: Tensor,
+    features: Tensor,
+    labels: Tensor,
+    temperature: float = 1.0,
+    reading: Reading = "paper",
+    *,
+    normalised: bool = True,
 ) -> Tensor:
     """Knowledge sharing: the view mixed from all tasks against the current task's features.
 
@@ -83,8 +92,9 @@ def cks(
         labels: (N,) class indices.
         temperature: tau.
         reading: ``authors`` takes both views as anchors and contrasts within a view, too.
+        normalised: Whether to normalise; the paper tried both (Sec. 4.3).
     """
-    c, h = normalize(shared_view, dim=1), normalize(features, dim=1)
+    c, h = (normalize(view, dim=1) if normalised else view for view in (shared_view, features))
     if reading == "authors":
         return _contrast_stacked(h, c, labels, temperature)
     others = ~torch.eye(len(h), dtype=torch.bool, device=h.device)

@@ -39,6 +39,8 @@ class ClassicConfig:
         most_teachers: How many earlier models are consulted at most, by CED and CKS alike: those whose domains' texts lie
             nearest to the new one's. None given means all (the paper), which costs a pass over the new data for each.
         reading: How CSC and CKS are read where paper and released code differ.
+        normalised: Whether CSC and CKS contrast l2-normalised vectors; the paper tried both and kept it so.
+        contrast: Whether CSC and CKS contrast ``features`` or ``logits``; the paper tried both and kept the features.
         attention: Projections over the ``features`` (Eq. 8-11) or along the ``tasks`` (the released code).
         view_ce: Weight of a cross-entropy, and of the sparsity once more, on the shared view; 1 in the released code, not
             in the paper.
@@ -54,6 +56,8 @@ class ClassicConfig:
     teacher_head: Literal["current", "own"] = "own"
     most_teachers: int | None = None
     reading: Reading = "paper"
+    normalised: bool = True
+    contrast: Literal["features", "logits"] = "features"
     attention: Literal["features", "tasks"] = "features"
     view_ce: float = 0.0
     missing: MissingClasses = "shield"
@@ -168,8 +172,9 @@ class Classic(Hat):
         config, tau = self.config, self.config.temperature
         output = self._train_forward(batch, step)
         terms = self._base_terms(output, batch)
+        own = output.features if config.contrast == "features" else output.logits
         if config.csc:
-            terms["csc"] = config.csc * csc(output.features, batch.labels, tau, config.reading)
+            terms["csc"] = config.csc * csc(own, batch.labels, tau, config.reading, normalised=config.normalised)
         if not self.learned:
             return terms
         if config.ced and self.model.head.scenario is Scenario.DIL:
@@ -177,7 +182,9 @@ class Classic(Hat):
         if self.attention is not None:
             states = torch.cat([self._teacher_features[batch.rows], output.features.unsqueeze(1)], dim=1)
             view, _ = self.attention(states)
-            terms["cks"] = config.cks * cks(view, output.features, batch.labels, tau, config.reading)
+            other = view if config.contrast == "features" else self.model.head(view)
+            found = cks(other, own, batch.labels, tau, config.reading, normalised=config.normalised)
+            terms["cks"] = config.cks * found
             if config.view_ce:
                 view_logits = self.model.head(view)
                 terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, batch.labels)
