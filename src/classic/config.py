@@ -195,11 +195,11 @@ class TrainConfig:
         Args:
             name: ``paper`` and ``authors`` are plain SGD, which learns little from the few hundred examples of a domain;
                 ``paper`` stops after 5 epochs without a better validation loss, ``authors`` cuts the rate instead.
-            quick: Whether to make do with half the epochs.
+            quick: Whether to make do with a few epochs.
         """
         if name == "default":
             recipe = cls(epochs=16, large_epochs=6, warmup=0.0, schedule="constant")
-            return dataclasses.replace(recipe, epochs=8, large_epochs=3) if quick else recipe
+            return dataclasses.replace(recipe, epochs=4, large_epochs=2) if quick else recipe
         plain = cls(
             learning_rate=0.05,  # released code; plain SGD
             optimiser="sgd",
@@ -223,4 +223,4 @@ class TrainConfig:
         recipe = cls.frozen(name, quick=quick)
         if name != "default":
             return recipe
-        return dataclasses.replace(recipe, epochs=20 if quick else 40, large_epochs=6 if quick else 12)
+        return dataclasses.replace(recipe, epochs=8 if quick else 40, large_epochs=3 if quick else 12)

@@ -79,7 +79,7 @@ METHODS: dict[str, Part] = {
     "lamol": Part(Lamol, LamolConfig),
 }
 BACKBONES: dict[str, Part] = {
-    "bert_adapter": Part(BertAdapter, BertAdapterConfig, quick={"layers": 3}),
+    "bert_adapter": Part(BertAdapter, BertAdapterConfig, quick={"layers": 2}),
     "bert": Part(Bert, BertConfig, TrainConfig.fine_tuning),
     "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen, HeadConfig.frozen),
     "w2v": Part(W2v, W2vConfig, TrainConfig.words, HeadConfig.frozen),

@@ -99,14 +99,20 @@ def clean_up(job: Job, training: str) -> None:
 
 
 @contextmanager
-def claimed(work: Path, training: str) -> Iterator[bool]:
-    """Whether this process may work on a store: no other process on this machine does so now."""
+def claimed(work: Path, training: str, *, wait: bool = False) -> Iterator[bool]:
+    """Whether this process may work on a store: no other process on this machine does so now.
+
+    Args:
+        work: Where the stores are.
+        training: The address of what is trained.
+        wait: Whether to wait until it may.
+    """
     import fcntl
 
     work.mkdir(parents=True, exist_ok=True)
     with (work / f"{training[:16]}.lock").open("w") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             yield False
             return

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from classic.errors import unknown_name
 from classic.files import json_bytes
-from classic.types import Task, TaskId
+from classic.types import Example, Task, TaskId
 
 if TYPE_CHECKING:
     from classic.systems import SystemConfig
 
 Budget = Literal["quick", "default", "paper"]
 BUDGETS: tuple[Budget, ...] = ("quick", "default", "paper")
+QUICK_EXAMPLES = 1500  # most training examples of a domain in the budget quick; only the two of SemEval have more
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Spec:
         from classic.data.tasks import load_domain
 
         tasks = [load_domain(name) for name in order(self.order)[: self.first]]
+        if self.budget == "quick":
+            tasks = [dataclasses.replace(task, train=_thinned(task.train)) for task in tasks]
         return [dataclasses.replace(task, test=task.valid) for task in tasks] if self.valid else tasks
 
     def determined_by(self, tasks: Sequence[Task], threads: int) -> dict[str, Any]:
@@ -94,6 +97,16 @@ class Spec:
             "code": code_version(modules, files),
             "surroundings": around,
         }
+
+
+def _thinned(examples: tuple[Example, ...]) -> tuple[Example, ...]:
+    """At most QUICK_EXAMPLES, spread evenly over the data set."""
+    count = len(examples)
+    return (
+        tuple(examples[i * count // QUICK_EXAMPLES] for i in range(QUICK_EXAMPLES))
+        if count > QUICK_EXAMPLES
+        else examples
+    )
 
 
 def key_of(determined_by: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ class Local:
         self, jobs: Sequence[Job], tell: Callable[[dict[str, Any]], None], done: Callable[[Job], bool]
     ) -> Iterator[list[dict[str, Any]]]:
         """See `Engine`."""
+        failed: list[str] = []
         for job in jobs:
             training = training_key(job.specs[0].determined_by(job.specs[0].tasks(), job.threads))
             with claimed(Path(job.work), training) as mine:
@@ -34,8 +35,16 @@ class Local:
                     continue
                 if done(job):
                     continue
-                yield _in_a_process(job, tell)
+                try:
+                    results = _in_a_process(job, tell)
+                except TrainingError as error:
+                    failed.append(job.name)
+                    tell({"run": job.name, "note": f"failed: {error}"})
+                    continue
+                yield results
                 clean_up(job, training)
+        if failed:
+            raise TrainingError(f"{len(failed)} jobs failed: {', '.join(failed)}", fix="see above; run again to go on")
 
 
 def _in_a_process(job: Job, tell: Callable[[dict[str, Any]], None]) -> list[dict[str, Any]]:
