@@ -1,15 +1,20 @@
-"""How many parameters a system has at the paper's size, counted on networks without weights."""
+"""How large a system is: its parameters at the paper's size, and what it keeps from task to task."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from dataclasses import dataclass
 
 import torch
 
 from classic.backbones import encoder, vectors
+from classic.data.demo import DEMO_DOMAINS, load_demo
 from classic.modules.heads import Head
 from classic.naming import parse, read_name
-from classic.systems import build
+from classic.seeding import Seeds
+from classic.systems import SystemConfig, build
+from classic.training.loop import learn_task
 from classic.types import POLARITIES, Scenario
 
 PAPER_TASKS = 19
@@ -37,3 +42,30 @@ def count_parameters(name: str, tasks: int = PAPER_TASKS) -> int:
     if parts.backbone == "w2v":
         total += _TABLES * _PAPER_WORDS * 300  # frozen; here a file mapped into memory, not parameters
     return total
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Bytes a method keeps between tasks besides the network and its heads.
+
+    Attributes:
+        first: After one task.
+        each: What every further task adds.
+        texts: Whether some of it are texts, and so depends on theirs.
+    """
+
+    first: int
+    each: int
+    texts: bool
+
+
+def measure_kept(config: SystemConfig) -> Kept:
+    """What a system keeps from task to task, measured: it learns eight sentences of two demo domains each."""
+    method = build(config, 0)
+    sizes = []
+    for name in DEMO_DOMAINS[:2]:
+        task = load_demo(name)
+        few = dataclasses.replace(task, train=task.train[:8], valid=task.valid[:4], test=())
+        learn_task(method, few, dataclasses.replace(config.train, epochs=1, batch_size=8), Seeds(0))
+        sizes.append(method.bytes_kept())
+    return Kept(sizes[0], sizes[1] - sizes[0], method.keeps_data)

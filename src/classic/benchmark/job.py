@@ -25,11 +25,13 @@ class Job:
         specs: The runs.
         threads: Of torch.
         work: Where the store and token states are kept meanwhile, so that a killed job goes on where it was.
+        device: Where torch computes.
     """
 
     specs: tuple[Spec, ...]
     threads: int
     work: str
+    device: str = "cpu"
 
     @property
     def name(self) -> str:
@@ -56,7 +58,7 @@ def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | 
     torch.set_num_threads(job.threads)
     load(spec.outside for spec in job.specs)
     tasks = tasks if tasks is not None else job.specs[0].tasks()
-    facts = [spec.determined_by(tasks, job.threads) for spec in job.specs]
+    facts = [spec.determined_by(tasks, job.threads, job.device) for spec in job.specs]
     work = Path(job.work)
     folder = work / training_key(facts[0])[:16]
     results = []
@@ -74,7 +76,7 @@ def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | 
                 progress({"run": name, "task": version.domain, "done": matrix.learned, "of": len(tasks)} | scores)
 
         store, matrix = learn_sequence(
-            folder, tasks, trained, seed=spec.seed, rows="last", rule=config.task_id, on_task=tell
+            folder, tasks, trained, seed=spec.seed, rows="last", rule=config.task_id, device=job.device, on_task=tell
         )
         found = summary(store, matrix, rule=config.task_id)
         for name in ("store_sha256", "system", "seed", "data", "surroundings"):

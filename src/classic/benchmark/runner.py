@@ -43,7 +43,7 @@ class Plan:
     jobs: tuple[Job, ...]
 
 
-def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int) -> Plan:
+def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device: str = "cpu") -> Plan:
     """Sorts runs into finished ones and jobs to do."""
     specs = _distinct(specs)
     load(spec.outside for spec in specs)
@@ -51,12 +51,12 @@ def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int) -> Plan
     finished: list[Spec] = []
     grouped: dict[str, list[Spec]] = {}
     for spec in specs:
-        determined = spec.determined_by(spec.tasks(), threads)
+        determined = spec.determined_by(spec.tasks(), threads, device)
         if key_of(determined) in there:
             finished.append(spec)
         else:
             grouped.setdefault(training_key(determined), []).append(spec)
-    jobs = tuple(Job(tuple(group), threads, str(work)) for group in grouped.values())
+    jobs = tuple(Job(tuple(group), threads, str(work), device) for group in grouped.values())
     return Plan(tuple(finished), jobs)
 
 
@@ -77,7 +77,7 @@ def carry_out(
 
     def done(job: Job) -> bool:
         there = {result["key"] for result in read_results(results)}
-        return all(key_of(spec.determined_by(spec.tasks(), job.threads)) in there for spec in job.specs)
+        return all(key_of(spec.determined_by(spec.tasks(), job.threads, job.device)) in there for spec in job.specs)
 
     for group in engine.run(wanted.jobs, tell, done):
         for result in group:

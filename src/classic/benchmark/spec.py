@@ -78,7 +78,7 @@ class Spec:
             tasks = [dataclasses.replace(task, train=_thinned(task.train)) for task in tasks]
         return [dataclasses.replace(task, test=task.valid) for task in tasks] if self.valid else tasks
 
-    def determined_by(self, tasks: Sequence[Task], threads: int) -> dict[str, Any]:
+    def determined_by(self, tasks: Sequence[Task], threads: int, device: str = "cpu") -> dict[str, Any]:
         """Everything that can change the result: settings, data, code, libraries and kind of machine."""
         from classic.benchmark.code import code_version
         from classic.data.tasks import task_hash
@@ -87,7 +87,7 @@ class Spec:
 
         config = self.config()
         modules, files = modules_of(config)
-        around = surroundings() | {"threads": threads}
+        around = surroundings() | {"threads": threads} | ({} if device == "cpu" else {"device": device})
         del around["classic"]
         return {
             "system": _without_caches(config.to_dict()),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from classic.cli.options import AsJson, print_json
+
+if TYPE_CHECKING:
+    from classic.systems import SystemConfig
 
 app = typer.Typer(help="Every system of the paper, by name.", no_args_is_help=True)
 
@@ -44,6 +47,7 @@ def show(
 ) -> None:
     """Say what a system is: source, equation, what it keeps between tasks, whether it must be told the task."""
     from classic.config import check_preset
+    from classic.counting import count_parameters
     from classic.naming import parse, read_name
     from classic.systems import METHODS, refuse_unfit
 
@@ -58,7 +62,10 @@ def show(
         "must be told the task": "yes" if config.task_id == "given" else f"no ({config.task_id})",
         "keeps texts of old tasks": "yes" if method.keeps_data else "no",
         "what it keeps grows with tasks": "yes" if method.grows else "no",
+        "keeps between tasks": _kept(config),
     }
+    if config.backbone != "gpt2":
+        facts["parameters at BERT-base size"] = f"{count_parameters(facts['name']) / 1e6:.1f} million after 19 tasks"
     if as_json:
         print_json(facts | {"configuration": config.to_dict()})
         return
@@ -76,6 +83,22 @@ def show(
     ):
         table.add_row(Text(section, style="bold"), Text(", ".join(f"{key}={value}" for key, value in values.items())))
     Console().print(table)
+
+
+def _kept(config: SystemConfig) -> str:
+    """What a system keeps besides its network, in bytes per task, measured; empty where there are no weights to measure."""
+    from classic.counting import measure_kept
+    from classic.errors import ClassicError
+
+    try:
+        kept = measure_kept(config)
+    except ClassicError as error:
+        return f"not measured: {error}"
+    if kept.texts:
+        return f"texts of learned tasks ({kept.first:,} bytes for 8 short sentences), besides the network"
+    if not kept.first and not kept.each:
+        return "nothing besides the network"
+    return f"{kept.first:,} bytes after the first task, {kept.each:,} more for each further one, besides the network"
 
 
 @app.command()

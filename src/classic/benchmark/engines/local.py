@@ -28,7 +28,7 @@ class Local:
         """See `Engine`."""
         failed: list[str] = []
         for job in jobs:
-            training = training_key(job.specs[0].determined_by(job.specs[0].tasks(), job.threads))
+            training = training_key(job.specs[0].determined_by(job.specs[0].tasks(), job.threads, job.device))
             with claimed(Path(job.work), training) as mine:
                 if not mine:
                     tell({"run": job.name, "note": "another process is at it"})
@@ -78,7 +78,7 @@ def _in_a_process(job: Job, tell: Callable[[dict[str, Any]], None]) -> list[dict
 def main() -> None:
     """The other end: a job on standard input, events and results as lines on standard output."""
     plain = json.load(sys.stdin)
-    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"])
+    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"], plain["device"])
     lines = sys.stdout
     sys.stdout = sys.stderr  # whatever a library prints must not end up among the lines
 

@@ -58,7 +58,8 @@ class OnRay:
             if sequence not in shipped:
                 shipped[sequence] = ray.put(first.tasks())
             # max_calls: a fresh process per job, so that its memory is measured by itself.
-            remote = ray.remote(num_cpus=job.threads, max_retries=_RETRIES, max_calls=1)(_on_a_worker)
+            gpus = 0 if job.device == "cpu" else 1
+            remote = ray.remote(num_cpus=job.threads, num_gpus=gpus, max_retries=_RETRIES, max_calls=1)(_on_a_worker)
             pinned = remote.options(runtime_env={"env_vars": {"OMP_NUM_THREADS": str(job.threads)}})
             waiting[pinned.remote(asdict(job), shipped[sequence], news)] = job
         failed: list[str] = []
@@ -93,11 +94,11 @@ class _News:
 
 
 def _on_a_worker(plain: dict[str, Any], tasks: list[Task], news: Any) -> list[dict[str, Any]]:
-    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"])
+    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"], plain["device"])
     from classic.benchmark.outside import load
 
     load(spec.outside for spec in job.specs)
-    training = training_key(job.specs[0].determined_by(tasks, job.threads))
+    training = training_key(job.specs[0].determined_by(tasks, job.threads, job.device))
     # A worker that was given up may still be alive for a moment: wait until it has let go of the store.
     with claimed(Path(job.work), training, wait=True):
         results = execute(job, tasks, news.say.remote)

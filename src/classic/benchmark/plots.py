@@ -1,0 +1,125 @@
+"""All pictures of a table, written into a folder: Matplotlib for papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from classic.benchmark import figures, transfer
+from classic.benchmark.rows import Row, newest_runs, rows_of, select_row
+from classic.benchmark.suites import Selection, TableName
+from classic.benchmark.tables import check_name, paper_scores
+from classic.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+Picture = tuple[str, "Figure"]
+
+
+def draw_all(name: str, chosen: Selection, folder: Path, out: Path, form: str = "png") -> Iterator[Path]:
+    """Draws every picture there are numbers for.
+
+    Args:
+        name: A table, but not ``search``.
+        chosen: Which part of it.
+        folder: Where the result files are.
+        out: Where the pictures go; made if it is not there.
+        form: One of FORMATS.
+
+    Yields:
+        The files as they are written.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("pictures need Matplotlib", fix="pip install 'classic-asc[bench]'") from None
+    if form not in FORMATS:
+        raise unknown_name("format", form, list(FORMATS))
+    rows = drawn_rows(name, chosen, folder)
+    out.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(figures.STYLE):
+        for picture, figure in _pictures(check_name(name), rows, alone_rows(rows, chosen, folder)):
+            path = out / f"{picture}.{form}"
+            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)  # equal bytes every time
+            figure.savefig(path, metadata=metadata)
+            yield path
+
+
+def drawn_rows(name: str, chosen: Selection, folder: Path) -> list[Row]:
+    """The rows of a table that have runs, by final scores; no runs at all are an error."""
+    table = check_name(name)
+    if table == "search":
+        raise InputError("trials of a search have no pictures", fix="see them with `classic bench table search`")
+    rows = [row for row in rows_of(table, chosen, folder) if row.runs and row.when == "final"]
+    if not rows:
+        raise InputError(
+            f"{folder} has no finished run of this part of {name!r}",
+            fix="make some with `classic bench run`, or choose otherwise (--orders, --budget, --first)",
+        )
+    return rows
+
+
+def alone_rows(rows: Sequence[Row], chosen: Selection, folder: Path) -> dict[str, Row]:
+    """ONE on the backbones of some rows, under the same choice of orders and seeds, where it was run."""
+    runs = newest_runs(folder)
+    found = {each: select_row(f"one@{each}/til", "til", chosen, runs) for each in {row.backbone for row in rows}}
+    return {backbone: row for backbone, row in found.items() if row.runs}
+
+
+def forward_transfers(rows: Sequence[Row], alone: dict[str, Row], metric: str) -> dict[str, transfer.Scores]:
+    """Forward transfer of every row that has its ONE; not of ONE itself."""
+    found = {
+        line_name(row): transfer.forward_transfer(row, alone[row.backbone], metric)
+        for row in rows
+        if row.backbone in alone and row.method != "one"
+    }
+    return {name: scores for name, scores in found.items() if scores}
+
+
+def line_name(row: Row) -> str:
+    """How a row is called in pictures."""
+    return f"{row.label}, {row.backbone}"
+
+
+def _pictures(table: TableName, rows: Sequence[Row], alone: dict[str, Row]) -> Iterator[Picture]:
+    yield "scores", figures.beside_the_paper(rows, [paper_scores(table, row) for row in rows])
+    yield "cost", figures.against_cost(rows)
+    learners = [row for row in rows if row.method != "one"]  # separate networks neither forget nor transfer
+    for backbone in dict.fromkeys(row.backbone for row in learners):
+        together = [row for row in learners if row.backbone == backbone]
+        yield f"forward-and-final-{backbone}", figures.forward_and_final(together, "fair_f1")
+    for metric, ending in (("accuracy", "accuracy"), ("fair_f1", "own-classes")):
+        says = figures.METRIC_NAMES[metric]
+        if curves := {line_name(row): values for row in rows if (values := transfer.learning_curve(row, metric))}:
+            yield f"curve-{ending}", figures.curves(curves, metric)
+        if lines := {line_name(row): found for row in learners if (found := transfer.backward_transfer(row, metric))}:
+            title = "Backward transfer: at the end minus right after learning"
+            yield f"backward-transfer-{ending}", figures.differences(lines, title, says)
+        if lines := {line_name(row): found for row in learners if (found := transfer.forgetting(row, metric))}:
+            title = "Forgetting: the best before the end minus at the end"
+            yield f"forgetting-{ending}", figures.differences(lines, title, says, more_is_better=False)
+        if lines := forward_transfers(rows, alone, metric):
+            title = "Forward transfer: right after learning minus a network of the task's own (ONE)"
+            yield f"forward-transfer-{ending}", figures.differences(lines, title, says)
+    for row in rows:
+        yield from _pictures_of_runs(row)
+
+
+def _pictures_of_runs(row: Row) -> Iterator[Picture]:
+    for run in row.runs:
+        tasks, name = run.matrix.tasks, run.spec.name
+        title = f"{line_name(row)}, order {run.spec.order}, seed {run.spec.seed}"
+        yield f"matrix-{name}", figures.result_matrix(run, title)
+        if any(run.facts["transfer"]):
+            title_of_map = f"CKS: what each domain draws on\n{title}"
+            says = ("attention to", "while learning")
+            yield f"attention-{name}", figures.share_map(run.facts["transfer"], tasks, title_of_map, says)
+        if any(run.facts["overlap"]):
+            title_of_map = f"Overlap of masks: share of a domain's units that another uses, too\n{title}"
+            says = ("are used by", "units of")
+            yield f"overlap-{name}", figures.share_map(run.facts["overlap"], tasks, title_of_map, says)
+        if any(run.facts["capacity"]):
+            yield f"capacity-{name}", figures.capacity_bars(run.facts["capacity"], tasks, f"Units in use\n{title}")

@@ -1,0 +1,289 @@
+"""Runs: content-addressed, resumable, shared where they train the same, the same on every engine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classic.benchmark.code import code_version
+from classic.benchmark.engines import find
+from classic.benchmark.engines.local import Local
+from classic.benchmark.job import Job, claimed, execute
+from classic.benchmark.outside import split
+from classic.benchmark.results import read_results
+from classic.benchmark.runner import Plan, carry_out, plan
+from classic.benchmark.spec import QUICK_EXAMPLES, Spec, key_of
+from classic.benchmark.suites import Selection, specs_of, systems_of
+from classic.data.domains import domain
+from classic.errors import InputError
+from classic.types import Task
+
+DOMAINS = ("Speaker", "Router", "Norton")
+
+
+@pytest.fixture
+def data(tmp_path: Path, toy_tasks: tuple[Task, ...], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three toy domains under the paper's names, in the authors' layout."""
+    root = tmp_path / "data"
+    for name, task in zip(DOMAINS, toy_tasks, strict=False):
+        folder = root / domain(name).folder
+        folder.mkdir(parents=True)
+        for split_name, examples in (("train", task.train), ("dev", task.valid), ("test", task.test)):
+            rows = {
+                str(number): {"polarity": str(e.polarity), "term": e.aspect, "id": str(number), "sentence": e.sentence}
+                for number, e in enumerate(examples)
+            }
+            (folder / f"{split_name}.json").write_text(json.dumps(rows), "utf-8")
+    keys = [domain(name).key for name in DOMAINS]
+    (root / "asc_random").write_text("\t".join(keys) + "\n" + "\t".join(reversed(keys)) + "\n", "utf-8")
+    monkeypatch.setenv("CLASSIC_DATA", str(root))
+    return root
+
+
+@pytest.fixture
+def spec(data: Path, tiny_encoder: Path) -> Spec:
+    """A run of seconds."""
+    return Spec("ncl@bert_adapter/dil", first=2, encoder=str(tiny_encoder), changes={"train.epochs": 1})
+
+
+class InThisProcess:
+    """Carries jobs out at once."""
+
+    def run(self, jobs: Sequence[Job], tell: Any, done: Any) -> Any:
+        for job in jobs:
+            yield execute(job, progress=tell)
+
+
+def run(specs: Sequence[Spec], folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
+    wanted = plan(specs, folder / "results", folder / "work", 1)
+    return wanted, list(carry_out(wanted, InThisProcess(), folder / "results", lambda event: None))
+
+
+def changed(spec: Spec, **values: Any) -> Spec:
+    import dataclasses
+
+    return dataclasses.replace(spec, **values)
+
+
+def test_a_finished_run_is_never_repeated(spec: Spec, tmp_path: Path) -> None:
+    wanted, made = run([spec, spec], tmp_path)
+    assert (len(wanted.finished), len(wanted.jobs), len(made)) == (0, 1, 1)
+    again, none = run([spec], tmp_path)
+    assert (again.finished, again.jobs, none) == ((spec,), (), [])
+    (result,) = read_results(tmp_path / "results")
+    assert result["spec"]["system"] == "ncl@bert_adapter/dil"
+    assert result["matrix"]["tasks"] == list(DOMAINS[:2])
+    assert result["commit"] is None or re.fullmatch("[0-9a-f]{40}", result["commit"])
+    assert isinstance(result["dirty"], bool)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"seed": 1},
+        {"order": 1},
+        {"first": 3},
+        {"budget": "default"},
+        {"valid": True},
+        {"system": "ewc@bert_adapter/dil"},
+        {"changes": {"train.epochs": 1, "train.learning_rate": 0.5}},
+    ],
+)
+def test_everything_that_determines_a_run_is_in_its_address(spec: Spec, values: dict[str, Any]) -> None:
+    other = changed(spec, **values)
+    assert key_of(spec.determined_by(spec.tasks(), 1)) != key_of(other.determined_by(other.tasks(), 1))
+
+
+def test_threads_and_data_are_in_the_address_and_caches_are_not(spec: Spec, data: Path) -> None:
+    first = key_of(spec.determined_by(spec.tasks(), 1))
+    assert key_of(spec.determined_by(spec.tasks(), 2)) != first
+    cached = changed(spec, changes=spec.changes | {"backbone.cache_folder": "anywhere"})
+    assert key_of(cached.determined_by(cached.tasks(), 1)) == first
+    file = data / domain(DOMAINS[0]).folder / "train.json"
+    file.write_text(file.read_text("utf-8").replace(" is ", " was ", 1), "utf-8")
+    assert key_of(spec.determined_by(spec.tasks(), 1)) != first
+
+
+def test_the_code_of_a_method_matters_to_its_own_runs_only(tmp_path: Path) -> None:
+    ncl, ewc = (code_version([f"classic.methods.{name}", "classic.backbones.w2v"]) for name in ("ncl", "ewc"))
+    assert ncl != ewc == code_version(["classic.methods.ewc", "classic.backbones.w2v"])
+    file = tmp_path / "mine.py"
+
+    def version(text: str) -> str:
+        (tmp_path / text.replace(" ", "")[:8]).mkdir(exist_ok=True)
+        file = tmp_path / text.replace(" ", "")[:8] / "mine.py"
+        file.write_text(text, "utf-8")
+        return code_version([], [file])
+
+    assert version('"""Says."""\nx = 1  # why\n') == version("x = 1\n") != version("x = 2\n")
+    assert not file.exists()
+
+
+def test_systems_that_differ_in_the_rule_train_once(spec: Spec, tmp_path: Path) -> None:
+    both = [changed(spec, system=f"hat+{rule}@bert_adapter/dil") for rule in ("last", "ent")]
+    wanted, made = run(both, tmp_path)
+    assert len(wanted.jobs) == 1
+    assert [result["spec"]["system"] for result in made] == [each.system for each in both]
+    alone = run([both[1]], tmp_path / "alone")[1][0]
+    shared = made[1]
+    assert shared["matrix"] == alone["matrix"]
+    assert shared["final_answers"] == alone["final_answers"]
+    assert shared["key"] == alone["key"]
+    assert made[0]["key"] != shared["key"]
+
+
+def test_the_local_engine_gives_what_this_process_gives(spec: Spec, tmp_path: Path) -> None:
+    (here,) = run([spec], tmp_path / "here")[1]
+    events: list[dict[str, Any]] = []
+    wanted = plan([spec], tmp_path / "r", tmp_path / "w", 1)
+    (there,) = carry_out(wanted, Local(), tmp_path / "r", events.append)
+    for name in ("key", "matrix", "final_answers", "scores", "determined_by"):
+        assert there[name] == here[name]
+    assert [event["done"] for event in events] == [1, 2]
+    assert not [path for path in (tmp_path / "w").iterdir() if path.is_dir() and path.name != "states"]
+
+
+def test_a_job_another_process_has_in_hand_is_left_alone(spec: Spec, tmp_path: Path) -> None:
+    from classic.benchmark.spec import training_key
+
+    training = training_key(spec.determined_by(spec.tasks(), 1))
+    events: list[dict[str, Any]] = []
+    with claimed(tmp_path, training) as mine:
+        assert mine
+        job = Job((spec,), 1, str(tmp_path))
+        assert list(Local().run([job], events.append, lambda job: False)) == []
+    assert "another process" in events[0]["note"]
+
+
+def test_a_failing_job_does_not_stop_the_others(spec: Spec, tmp_path: Path) -> None:
+    from classic.errors import TrainingError
+
+    bad = changed(spec, changes={"train.learning_rate": 1e30, "train.epochs": 1, "train.clip_norm": 1e30})
+    wanted = plan([bad, spec], tmp_path / "r", tmp_path / "w", 1)
+    made: list[dict[str, Any]] = []
+    with pytest.raises(TrainingError, match="1 jobs failed"):
+        made += carry_out(wanted, Local(), tmp_path / "r", lambda event: None)
+    assert [result["spec"]["changes"] for result in read_results(tmp_path / "r")] == [spec.changes]
+
+
+def test_a_method_from_a_users_own_file(spec: Spec, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "adding_a_method.md").read_text("utf-8")
+    source = next(block for block in re.findall(r"```python\n(.*?)```", page, re.S) if "class Anchor(" in block)
+    file = tmp_path / "my_method.py"
+    file.write_text(source, "utf-8")
+    name, outside = split(f"{file}:Anchor@bert_adapter/dil")
+    assert name == "anchor@bert_adapter/dil"
+    own = changed(spec, system=name, outside=outside)
+    wanted = plan([own], tmp_path / "r", tmp_path / "w", 1)
+    (result,) = carry_out(wanted, Local(), tmp_path / "r", lambda event: None)
+    assert result["determined_by"]["system"]["method"] == "anchor"
+    file.write_text(source.replace("strength: float = 1.0", "strength: float = 2.0"), "utf-8")
+    from classic.benchmark import code
+
+    code._essence.cache_clear()
+    assert key_of(own.determined_by(own.tasks(), 1)) != result["key"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nowhere.py:Mine@bert_adapter", "no file"),
+        ("{file}:Missing@bert_adapter", "no method 'Missing'"),
+        ("{file}:Untyped@bert_adapter", "does not say what its config is"),
+        ("{file}:Ncl@bert_adapter", "already"),
+    ],
+)
+def test_what_is_wrong_with_a_users_file(tmp_path: Path, text: str, said: str) -> None:
+    from classic.benchmark.outside import load
+
+    file = tmp_path / "bad.py"
+    file.write_text(
+        "from classic.methods.base import Method\n"
+        "class Untyped(Method):\n    def __init__(self, model, config):\n        super().__init__(model)\n"
+        "class Ncl(Untyped):\n    pass\n",
+        "utf-8",
+    )
+    with pytest.raises(InputError, match=said):
+        load([split(text.format(file=file))[1]])
+
+
+def test_the_quick_budget_thins_large_domains_evenly(spec: Spec, data: Path) -> None:
+    from classic.benchmark.spec import _thinned
+    from classic.types import Example
+
+    many = tuple(Example(f"s{i}", "a") for i in range(2 * QUICK_EXAMPLES))
+    thin = _thinned(many)
+    assert len(thin) == len(set(thin)) == QUICK_EXAMPLES
+    assert thin[0] == many[0]
+    assert thin[-1] == many[-2]
+    assert _thinned(many[:7]) == many[:7]
+
+
+def test_every_system_of_every_table_has_a_configuration() -> None:
+    for table in ("main", "til", "ablation", "std", "cost"):
+        for spec in specs_of(table, Selection()):
+            for budget in ("quick", "default", "paper"):
+                config = changed(spec, budget=budget).config()
+                assert config.scenario == spec.system.rpartition("/")[2]
+    assert len(systems_of("main")) == len(set(systems_of("main")))
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(InputError, match="table"):
+        specs_of("mian", Selection())  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="budget"):
+        Spec("ncl@w2v/dil", budget="fast")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="engine"):
+        find("slurm")
+
+
+def test_a_damaged_result_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{", "utf-8")
+    with pytest.raises(InputError, match=r"broken\.json"):
+        read_results(tmp_path)
+
+
+def test_a_search_is_taken_up_and_scored_on_validation_sets(spec: Spec, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    from classic.benchmark.search import search
+
+    def look() -> list[Any]:
+        return search(
+            spec,
+            {"train.learning_rate": (0.0, 0.01)},
+            trials=2,
+            together=1,
+            sampler="grid",
+            engine=InThisProcess(),
+            results=tmp_path / "r",
+            work=tmp_path / "w",
+            threads=1,
+            tell=lambda event: None,
+        )
+
+    found = look()
+    assert {trial.changes["train.learning_rate"] for trial in found} == {0.0, 0.01}
+    assert found[0].score >= found[1].score
+    results = read_results(tmp_path / "r")
+    assert all(result["spec"]["valid"] for result in results)
+    assert look() == found
+    assert len(read_results(tmp_path / "r")) == len(results) == 2
+
+
+def test_ray_gives_what_this_process_gives(spec: Spec, tmp_path: Path) -> None:
+    if importlib.util.find_spec("ray") is None:  # importing it here would be before its token is set
+        pytest.skip("needs Ray: pip install 'classic-asc[bench]'")
+    specs = [spec, changed(spec, system="hat+last@bert_adapter/dil"), changed(spec, system="hat+ent@bert_adapter/dil")]
+    here = {result["key"]: result for result in run(specs, tmp_path / "here")[1]}
+    wanted = plan(specs, tmp_path / "r", tmp_path / "w", 1)
+    there = list(carry_out(wanted, find("ray"), tmp_path / "r", lambda event: None))
+    assert len(there) == 3
+    for result in there:
+        for name in ("matrix", "final_answers", "scores", "determined_by"):
+            assert result[name] == here[result["key"]][name]

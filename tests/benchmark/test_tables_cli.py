@@ -1,0 +1,78 @@
+"""`classic bench table` and `classic bench plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_files import write_result
+from typer.testing import CliRunner
+
+from classic.cli.main import app
+from classic.errors import InputError
+
+NCL = "ncl@bert_adapter"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    write_result(tmp_path / "results", f"{NCL}/dil", [(0.9, 0.8), (0.6, 0.6)])
+    return tmp_path / "results"
+
+
+def bench(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+def test_prints_a_table_without_colours_into_a_pipe(results: Path) -> None:
+    found = bench("table", "main", "--systems", NCL, "--results", results)
+    assert found.exit_code == 0
+    assert "0.7000" in found.stdout
+    assert "\x1b" not in found.stdout
+
+
+def test_writes_a_table_to_a_file(results: Path, tmp_path: Path) -> None:
+    target = tmp_path / "main.tex"
+    found = bench("table", "main", "--systems", NCL, "--results", results, "--format", "latex", "-o", target)
+    assert found.exit_code == 0
+    assert r"\toprule" in target.read_text(encoding="utf-8")
+    assert found.stdout == ""
+
+
+def test_writes_a_table_into_a_page_and_again_the_same(results: Path, tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("# Mine\n\n<!-- results:begin -->\n<!-- results:end -->\n\nEnd\n", encoding="utf-8")
+    words = ("table", "main", "--short", "--format", "markdown", "--write", page, "--results", results)
+    assert bench(*words).exit_code == 0
+    once = page.read_text(encoding="utf-8")
+    assert once.startswith("# Mine\n\n<!-- results:begin -->\n**The paper's main table")
+    assert once.endswith("<!-- results:end -->\n\nEnd\n")
+    assert "classic bench table main --short" in once
+    assert bench(*words).exit_code == 0
+    assert page.read_text(encoding="utf-8") == once
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("table", "main", "--write", "README.md"), "Markdown"),
+        (("table", "main", "--format", "markdown", "--write", "nowhere.md"), "no page"),
+        (("table", "mian"), "mian"),
+        (("table", "main", "--format", "word"), "word"),
+        (("plot", "main"), "nowhere to draw"),
+    ],
+)
+def test_mistakes_are_told(words: tuple[str, ...], says: str, results: Path) -> None:
+    found = bench(*words, "--results", results)
+    assert isinstance(found.exception, InputError)
+    assert says in str(found.exception)
+
+
+def test_draws_pictures_and_the_page(results: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "pictures", tmp_path / "report.html"
+    words = ("plot", "main", "--systems", NCL, "--results", results, "-o", out, "--format", "svg", "--html", page)
+    found = bench(*words)
+    assert found.exit_code == 0
+    assert {path.suffix for path in out.iterdir()} == {".svg"}
+    assert "Plotly.newPlot" in page.read_text(encoding="utf-8")
