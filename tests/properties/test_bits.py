@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -47,9 +48,15 @@ def learn_all(config: SystemConfig, tasks: tuple[Task, ...], train: TrainConfig 
     return method, said
 
 
-SYSTEMS: dict[str, tuple[str, str, Scenario, dict[str, float]]] = {
+SYSTEMS: dict[str, tuple[str, str, Scenario, dict[str, Any]]] = {
     "classic": ("default", "classic", Scenario.DIL, {}),
     "classic til": ("default", "classic", Scenario.TIL, {}),
+    "quick": (
+        "default",
+        "classic",
+        Scenario.DIL,
+        {"backbone.layers": 1, "method.most_teachers": 1, "train.precision": "bfloat16"},
+    ),
     "hat": ("default", "hat", Scenario.DIL, {}),
     "paper": ("paper", "classic", Scenario.DIL, {}),
     "paper, wide masks": ("paper", "classic", Scenario.DIL, {"method.gates.init_std": 1.0}),

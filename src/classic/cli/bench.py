@@ -243,13 +243,50 @@ def show_table(
     made = make_table(table, chosen, results, short=short)
     text = render(made, form)
     if write is not None:
-        if not write.is_file():
-            raise InputError(f"there is no page {write}", fix="name a Markdown file that has the two marks")
-        save(write, put_between_marks(write.read_text("utf-8"), text, str(write)).encode())
+        save(write, put_between_marks(read_page(write), text, str(write)).encode())
     if out is not None:
         save(out, plain(text).encode())
     if write is None and out is None:
         sys.stdout.write(text if sys.stdout.isatty() else plain(text))
+
+
+@app.command()
+def reproduction(
+    orders: Orders = "",
+    seeds: Seeds = "",
+    budget: BudgetOption = "quick",
+    encoder: Encoder = None,
+    results: Results = RESULTS,
+    write: Annotated[
+        Path | None,
+        typer.Option(help="Put it between the two results marks of this Markdown page.", metavar="FILE"),
+    ] = None,
+) -> None:
+    """Say of every row of the paper's tables whether it comes out here, and if not, why.
+
+    For instance:
+
+        classic bench reproduction --orders 0-4 --write REPRODUCIBILITY.md
+    """
+    import sys
+
+    from classic.benchmark.rendering import put_between_marks
+    from classic.benchmark.reproduction import reproduction as tell_rows
+
+    text = tell_rows(selection("", orders, seeds, budget, None, None, encoder), results)
+    if write is None:
+        sys.stdout.write(text)
+        return
+    save(write, put_between_marks(read_page(write), text, str(write)).encode())
+
+
+def read_page(path: Path) -> str:
+    """A Markdown page that is to be written into."""
+    from classic.errors import InputError
+
+    if not path.is_file():
+        raise InputError(f"there is no page {path}", fix="name a Markdown file that has the two marks")
+    return path.read_text("utf-8")
 
 
 @app.command()

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from classic.backbones.bert_adapter import BertAdapter, BertAdapterConfig
-from classic.errors import IncompatibleError
+from classic.errors import IncompatibleError, InputError
 from classic.modules.adapter import Adapter
 from classic.types import Example, Polarity, Task
 
@@ -184,3 +184,55 @@ def test_the_embedded_encoder_carries_adapters() -> None:
     assert batch.inputs["input_ids"].shape[1] < 20  # its tokenizer file pads to 128
     with torch.no_grad():
         assert bool(torch.isfinite(backbone(batch)).all())
+
+
+# --- adapters in the uppermost layers only ---
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "electra", "mpnet"])
+def test_what_lies_below_the_first_adapter_is_computed_once_and_the_same(
+    name: str, tiny_encoder: Path, family: dict[str, Path]
+) -> None:
+    from classic.backbones.pairs import run_encoder
+    from classic.types import Batch
+
+    folder = tiny_encoder if name == "bert" else family[name]
+    backbone = make(folder, layers=1).eval()
+    whole = make(folder)
+    assert len(backbone.adapters) == 2 < len(whole.adapters)
+    assert len(backbone.norms()) == 2
+    batch = backbone.collate(EXAMPLES)
+    plain = Batch({k: v for k, v in batch.inputs.items() if k != "states"}, batch.labels, batch.rows)
+    at_once = run_encoder(backbone.encoder, plain, backbone._tokenizer.segments).last_hidden_state
+    real = batch.inputs["attention_mask"].bool()
+    assert torch.allclose(backbone.tokens(batch)[real], at_once[real], atol=1e-5)
+    assert {n for n, p in backbone.named_parameters() if p.requires_grad} == {
+        n for n, p in backbone.named_parameters() if n.startswith("adapters.") or ("LayerNorm" in n and p.requires_grad)
+    }
+    alone = backbone.collate(EXAMPLES[:1]).inputs["states"][0]
+    assert torch.equal(alone, batch.inputs["states"][0, : len(alone)])  # not even the last bit depends on the company
+
+
+def test_dropout_never_reaches_what_was_computed_before(tiny_encoder: Path) -> None:
+    backbone = make(tiny_encoder, layers=1).train()
+    first = backbone.collate(EXAMPLES).inputs["states"]
+    fresh = make(tiny_encoder, layers=1).train().collate(EXAMPLES).inputs["states"]
+    assert torch.equal(first, fresh)
+    assert backbone.encoder.encoder.layer[-1].training
+
+
+def test_the_states_below_are_kept_on_disk(tiny_encoder: Path, tmp_path: Path) -> None:
+    first = make(tiny_encoder, layers=1, cache_folder=str(tmp_path))
+    first.prepare(EXAMPLES, dataset=True)
+    (file,) = tmp_path.iterdir()
+    stamp = file.stat().st_mtime_ns
+    second = make(tiny_encoder, layers=1, cache_folder=str(tmp_path))
+    second.prepare(EXAMPLES, dataset=True)
+    assert file.stat().st_mtime_ns == stamp
+    assert torch.equal(first.collate(EXAMPLES).inputs["states"], second.collate(EXAMPLES).inputs["states"])
+
+
+def test_more_layers_than_there_are_is_all_of_them(tiny_encoder: Path) -> None:
+    assert len(make(tiny_encoder, layers=99).adapters) == len(make(tiny_encoder).adapters)
+    with pytest.raises(InputError, match=r"backbone\.layers is 0"):
+        make(tiny_encoder, layers=0)
