@@ -274,7 +274,7 @@ def against_cost(rows: Sequence[Row]) -> Figure:
 
     figure = new_figure(7.2, min(9.0, 4.8 + 0.12 * len(rows)))
     places = figure.subplots(2, 1, sharex=True)
-    seconds = [mean([mean(run.facts["cpu_seconds_per_task"]) for run in row.runs]) for row in rows]
+    seconds = [mean([run.cpu_seconds_per_task for run in row.runs]) for row in rows]
     wide = max(seconds) > 10 * min(seconds)  # a logarithmic scale needs a decade to have numbers on it
     points = []
     for place, metric in zip(places, ("accuracy", "fair_f1"), strict=True):

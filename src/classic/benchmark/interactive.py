@@ -98,7 +98,7 @@ def _against_cost(rows: Sequence[Row]) -> Chart:
     data = []
     for backbone in dict.fromkeys(row.backbone for row in rows):
         mine = [row for row in rows if row.backbone == backbone]
-        seconds = [mean([mean(run.facts["cpu_seconds_per_task"]) for run in row.runs]) for row in mine]
+        seconds = [mean([run.cpu_seconds_per_task for run in row.runs]) for row in mine]
         scores = {metric: [_number(mean(row.by_order(metric))) for row in mine] for metric in METRIC_NAMES}
         data.append(
             {

@@ -47,6 +47,12 @@ class Run:
         return str(around["machine"]), str(around["cpu"])
 
     @property
+    def cpu_seconds_per_task(self) -> float:
+        """CPU time of training, the mean over tasks."""
+        each = self.facts.get("cpu_seconds_per_task")  # the earliest files have only the sum
+        return mean(each) if each else float(self.facts["cpu_seconds"]) / len(self.matrix.tasks)
+
+    @property
     def data(self) -> list[tuple[str, str]]:
         """The tasks it learned and the hash of each one's data."""
         determined = self.facts["determined_by"]

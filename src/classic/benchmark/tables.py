@@ -174,11 +174,11 @@ def _cost(rows: list[Row], command: str) -> Table:
     lines = []
     for row in rows:
         parameters, seconds = _paper_cost(row)
-        kept = [run.facts["bytes_kept"] for run in row.runs]
+        kept = [run.facts["bytes_kept"] for run in row.runs if run.facts["bytes_kept"]]
         texts = [
             rounded(_parameters(row.system) / 1e6, 1, "M"),
             rounded(parameters, 1, "M"),
-            rounded(mean([mean(run.facts["cpu_seconds_per_task"]) for run in row.runs]), 1),
+            rounded(mean([run.cpu_seconds_per_task for run in row.runs]), 1),
             rounded(seconds, 0),
             size(max((run.facts["peak_memory_bytes"] for run in row.runs), default=math.nan)),
             size(mean([each[-1] / len(each) for each in kept])),
