@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from classic.systems import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Watcher, learn_task
 from classic.training.workers import Workers
-from classic.types import POLARITIES, Example, Scenario, Task, TaskId
+from classic.types import POLARITIES, Example, Task
 
 _METHOD, _MAP = "method/", "map/"
 
@@ -233,10 +234,11 @@ def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
     method, index = learner.method, learner.method.learned - 1
     learner.map.add(surfaces(method, task.train), surfaces(method, task.valid))
     learner.domains.append(task.name)
+    parts = {part: examples for part, examples in (("valid", task.valid), ("test", task.test)) if examples}
+    said = {part: answer(method, examples, learner.config.task_id, index) for part, examples in parts.items()}
     temperature, fitted_on = 1.0, len(task.valid)
     if task.valid:
-        logits = answer(method, task.valid, learner.config.task_id, index)
-        temperature = fit_temperature(logits, truth(task.valid))
+        temperature = fit_temperature(said["valid"], truth(task.valid))
     learner.temperatures.append((temperature, fitted_on))
     record: dict[str, Any] = {
         "domain": task.name,
@@ -250,11 +252,7 @@ def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
         "keeps_texts": method.keeps_data,
         "bytes_kept": method.bytes_kept(),
         "temperature": [temperature, fitted_on],
-        "scores": {
-            part: score(learner, examples, task.classes, index)
-            for part, examples in (("valid", task.valid), ("test", task.test))
-            if examples
-        },
+        "scores": {part: _score(examples, said[part], task.classes) for part, examples in parts.items()},
     }
     return record | method.report()
 
@@ -276,17 +274,22 @@ def truth(examples: Sequence[Example]) -> Tensor:
     return torch.tensor([-1 if e.polarity is None else e.polarity.column for e in examples])
 
 
-def score(learner: Learner, examples: Sequence[Example], classes: Sequence[object], index: int) -> dict[str, float]:
-    """Accuracy and both macro-F1 of the newest model on labelled examples of a domain."""
-    rule = TaskId.GIVEN if learner.config.scenario is Scenario.TIL else learner.config.task_id
-    predicted = answer(learner.method, examples, rule, index).argmax(dim=1).tolist()
-    true = truth(examples).tolist()
+def count_answers(examples: Sequence[Example], logits: Tensor) -> dict[str, Any]:
+    """Counts of (true, answered) pairs: all that is kept of a test, enough for every score."""
+    counted = Counter(zip(truth(examples).tolist(), logits.argmax(dim=1).tolist(), strict=True))
+    return {"pairs": [[true, answered, count] for (true, answered), count in sorted(counted.items())]}
+
+
+def _score(examples: Sequence[Example], logits: Tensor, classes: Sequence[object]) -> dict[str, Any]:
+    """Accuracy, both macro-F1, and the counts they come from."""
+    true, predicted = truth(examples).tolist(), logits.argmax(dim=1).tolist()
     own = [polarity.column for polarity in POLARITIES if polarity in classes]
     return {
         "accuracy": accuracy(true, predicted),
         "macro_f1": macro_f1(true, predicted),
         "fair_macro_f1": macro_f1(true, predicted, labels=own),
         "examples": len(examples),
+        **count_answers(examples, logits),
     }
 
 

@@ -172,7 +172,7 @@ def test_the_record_says_what_was_learned_from_what(taught_path: Path, toy_tasks
     assert len(record["epochs"]) == 1
     assert record["temperature"][1] == 12
     for part in ("valid", "test"):
-        assert set(record["scores"][part]) == {"accuracy", "macro_f1", "fair_macro_f1", "examples"}
+        assert set(record["scores"][part]) == {"accuracy", "macro_f1", "fair_macro_f1", "examples", "pairs"}
     assert 0 <= record["capacity"]["used"] <= 1
     assert set(version.run) == {"seconds", "cpu_seconds", "peak_memory_bytes", "surroundings"}
     card = Store.open(taught_path).card(2)
