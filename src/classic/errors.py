@@ -45,6 +45,7 @@ class DataError(InputError):
         expected: str = "",
         fix: str = "",
     ) -> None:
+        self.problem = what
         self.path = str(path)
         self.line = line
         self.column = column
@@ -62,6 +63,14 @@ class DataError(InputError):
 
 class StoreError(ClassicError):
     """A store is missing, busy, damaged or of another kind than expected."""
+
+
+class BusyError(StoreError):
+    """Another process is changing the store."""
+
+
+class StaleError(StoreError):
+    """A version was learned from another one than the store now uses."""
 
 
 class TrainingError(ClassicError):

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from classic.errors import InputError, StoreError
 from classic.files import sync_folder
-from classic.store import CONTENT, Store
+from classic.manifests import CONTENT
+from classic.store import Store
 
 _FILES = (*CONTENT, "manifest.json", "run.json")
 _DAMAGED = (zipfile.BadZipFile, OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError, struct.error)

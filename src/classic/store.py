@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -27,13 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from classic.errors import InputError, StoreError
+from classic.errors import BusyError, InputError, StaleError, StoreError
 from classic.files import json_bytes, sha256, sync_folder, write_bytes, write_json
+from classic.manifests import CONTENT, RESTORE, check_file, contents_of, fits, is_version, promises_of, read_object
 
 FORMAT = 1
-CONTENT = ("delta.safetensors", "record.json", "card.md")
 _TENSOR_LIMIT = 5000  # a header with more entries than any model of ours has is an attack or damage
-_RESTORE = "roll back to an earlier version or restore a backup"
 _UNFINISHED = {"versions", "lock", "work", "current", ".current.tmp", ".store.json.tmp"}  # in a store being made
 
 
@@ -75,7 +73,7 @@ class Store:
         file = path / "store.json"
         if not file.is_file():
             raise StoreError(f"{path} is not a store: it has no store.json", fix="make one with `classic learn`")
-        settings = _read_json(file)
+        settings = read_object(file)
         if settings.get("format") != FORMAT:
             raise StoreError(
                 f"{file} says store format {settings.get('format')!r}, this program reads {FORMAT}",
@@ -110,7 +108,7 @@ class Store:
             shutil.rmtree(path / "versions", ignore_errors=True)
             promised = hashlib.sha256(json_bytes(store.settings)).hexdigest()
             record: dict[str, Any] = {"domain": "", "parent": None, "domains": [], "settings": promised}
-            store._write_version(0, None, _contents(base, record, "# Untaught model\n"), {})
+            store._write_version(0, None, contents_of(base, record, "# Untaught model\n"), {})
             store._point(0)
             write_json(path / "store.json", store.settings)  # last: its presence says that the store is whole
         return store
@@ -138,7 +136,7 @@ class Store:
         folder = self.path / "versions"
         if not folder.is_dir():
             raise StoreError(f"{folder} is missing", fix="restore a backup")
-        return sorted(int(entry.name) for entry in folder.iterdir() if _is_version(entry.name))
+        return sorted(int(entry.name) for entry in folder.iterdir() if is_version(entry.name))
 
     def version(self, number: int | None = None) -> Version:
         """A version's description; of the current one if no number is given."""
@@ -148,13 +146,13 @@ class Store:
             known = ", ".join(str(n) for n in self.numbers())
             raise InputError(f"{self.path} has no version {number}", fix=f"versions there are: {known}")
         manifest = self._manifest(number)
-        _check_file(folder / "record.json", manifest)
-        record = _read_json(folder / "record.json")
+        check_file(folder / "record.json", manifest)
+        record = read_object(folder / "record.json")
         parent = manifest["parent"]["number"] if number else None
         if record.get("parent") != parent or not isinstance(record.get("domain"), str):
             raise StoreError(f"{folder / 'record.json'} does not fit its manifest", fix="do not use this store")
         run_file = folder / "run.json"
-        return Version(number, parent, record, _read_json(run_file) if run_file.is_file() else {})
+        return Version(number, parent, record, read_object(run_file) if run_file.is_file() else {})
 
     def chain(self, number: int | None = None) -> list[Version]:
         """The versions a version is made of, oldest first, the untaught model left out."""
@@ -174,7 +172,7 @@ class Store:
         """A version's model card, as Markdown."""
         number = self.version(number).number
         file = self._folder(number) / "card.md"
-        _check_file(file, self._manifest(number))
+        check_file(file, self._manifest(number))
         return file.read_text(encoding="utf-8")
 
     def tensors(self, number: int | None = None) -> dict[str, Any]:
@@ -204,7 +202,7 @@ class Store:
         """Checks one version's files against its manifest, and its parent's manifest against its word; returns it."""
         manifest = self._manifest(number)
         for name in CONTENT:
-            _check_file(self._folder(number) / name, manifest)
+            check_file(self._folder(number) / name, manifest)
         parent = manifest["parent"]
         if parent is not None:
             file = self._folder(parent["number"]) / "manifest.json"
@@ -219,9 +217,9 @@ class Store:
     def _manifest(self, number: int) -> dict[str, Any]:
         """A version's manifest, if it is exactly as we write them."""
         file = self._folder(number) / "manifest.json"
-        manifest = _read_json(file)
-        if file.read_bytes() != json_bytes(manifest) or not _fits(manifest, number):
-            raise StoreError(f"{file} is damaged or of another version", fix=_RESTORE)
+        manifest = read_object(file)
+        if file.read_bytes() != json_bytes(manifest) or not fits(manifest, number):
+            raise StoreError(f"{file} is damaged or of another version", fix=RESTORE)
         return manifest
 
     def verify(self) -> str:
@@ -229,7 +227,7 @@ class Store:
         Store.open(self.path)  # settings and version 0 fit each other
         self.current  # noqa: B018 - a store without a pointer is not whole
         for entry in (self.path / "versions").iterdir():
-            if not _is_version(entry.name) and not entry.name.startswith("."):  # a killed process leaves dotted ones
+            if not is_version(entry.name) and not entry.name.startswith("."):  # a killed process leaves dotted ones
                 raise StoreError(f"{entry} does not belong there", fix="delete it")
         for number in self.numbers():
             self.check_version(number)
@@ -256,7 +254,7 @@ class Store:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise StoreError(
+                raise BusyError(
                     f"{self.path} is busy: another process is changing it", fix="wait for it to end"
                 ) from None
             yield
@@ -270,7 +268,7 @@ class Store:
 
         parent = self.current
         stored = difference(tensors, self.tensors(parent))
-        contents = _contents(stored, record | {"parent": parent}, card)
+        contents = contents_of(stored, record | {"parent": parent}, card)
         number = self._find(parent, contents)
         if number is None:
             number = max(self.numbers()) + 1
@@ -280,7 +278,7 @@ class Store:
 
     def _find(self, parent: int, contents: dict[str, bytes]) -> int | None:
         """A version with these very contents: the pointer's move was cut short, or the same was taught before."""
-        promised = _promises(contents)
+        promised = promises_of(contents)
         for number in self.numbers()[1:]:
             try:
                 manifest = self.check_version(number)
@@ -301,6 +299,39 @@ class Store:
             self.version(number)
             self.tensors(number)  # never point at a damaged version
             self._point(number)
+
+    def branch(self, path: Path) -> Store:
+        """Makes a working copy in a folder that does not exist: what is learned there is not in use here.
+
+        Versions are shared, not copied: their files are never changed. What a kill leaves of a half-made branch has no
+        store.json.
+        """
+        path.mkdir(parents=True)
+        with self.lock():
+            shutil.copytree(self.path / "versions", path / "versions", copy_function=_share, ignore=_half_written)
+            write_bytes(path / "current", self.pointer(self.current))
+            write_bytes(path / "store.json", (self.path / "store.json").read_bytes())
+        return Store.open(path)
+
+    def adopt(self, branch: Store, number: int, digest: str) -> Version:
+        """Takes over a version that a branch learned and puts it in use; may be repeated after a crash.
+
+        Raises:
+            StaleError: If this store has moved on since the branch was made.
+        """
+        with self.lock():
+            if not self._folder(number).is_dir() and branch.digest(number) == digest:
+                parent = branch.check_version(number)["parent"]
+                if self.pointer(self.current) == f"{parent['number']} {parent['sha256']}\n".encode():
+                    branch._folder(number).rename(self._folder(number))
+                    sync_folder(self.path / "versions")
+            whole = self._folder(number).is_dir() and self.digest(number) == digest
+            if not whole or self.current not in (number, self.check_version(number)["parent"]["number"]):
+                raise StaleError(
+                    f"{self.path} has moved on since version {number} was learned from it", fix="teach the domain again"
+                )
+            self._point(number)
+        return self.version(number)
 
     def prune(self) -> list[int]:
         """Deletes the versions the current one is not made of; the domains they learned are gone for good."""
@@ -324,7 +355,7 @@ class Store:
     def read_scores(self, number: int) -> dict[str, Any]:
         """A version's scores by data set; empty if it was never evaluated."""
         file = self.path / "scores" / f"{number:04d}.json"
-        return _read_json(file) if file.is_file() else {}
+        return read_object(file) if file.is_file() else {}
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -353,7 +384,7 @@ class Store:
         grown_from = None
         if parent is not None:
             grown_from = {"number": parent, "sha256": sha256(self._folder(parent) / "manifest.json")}
-        manifest = {"version": number, "parent": grown_from, "files": _promises(contents)}
+        manifest = {"version": number, "parent": grown_from, "files": promises_of(contents)}
         folder = self.path / "versions" / f".{number:04d}.{uuid.uuid4().hex}"
         folder.mkdir(parents=True)
         for name, data in {**contents, "manifest.json": json_bytes(manifest), "run.json": json_bytes(run)}.items():
@@ -380,57 +411,13 @@ def _refuse_foreign(path: Path) -> None:
         raise StoreError(f"{path} exists and is no store: it holds {strange[0]!r}", fix="choose another folder")
 
 
-def _is_version(name: str) -> bool:
-    return re.fullmatch(r"[0-9]{4}|[1-9][0-9]{4,8}", name) is not None
-
-
-def _fits(manifest: dict[str, Any], number: int) -> bool:
-    """Whether a manifest has the form of ours, and the number; the sums are checked elsewhere."""
-    if manifest.keys() != {"version", "parent", "files"} or manifest["version"] != number:
-        return False
-    files, parent = manifest["files"], manifest["parent"]
-    if not isinstance(files, dict) or files.keys() != set(CONTENT):
-        return False
-    if any(not isinstance(promise, dict) or promise.keys() != {"sha256", "bytes"} for promise in files.values()):
-        return False
-    if number == 0 or parent is None:
-        return number == 0 and parent is None
-    grown = isinstance(parent, dict) and parent.keys() == {"number", "sha256"}
-    return grown and type(parent["number"]) is int and 0 <= parent["number"] < number
-
-
-def _check_file(file: Path, manifest: dict[str, Any]) -> None:
-    promised = manifest["files"][file.name]
-    if not file.is_file():
-        raise StoreError(f"{file} is missing", fix=_RESTORE)
-    found, size = sha256(file), file.stat().st_size
-    if found != promised["sha256"] or size != promised["bytes"]:
-        raise StoreError(
-            f"{file} is damaged: its sha256 is {found[:12]}… ({size} bytes), its manifest.json says "
-            f"{str(promised['sha256'])[:12]}… ({promised['bytes']} bytes)",
-            fix=_RESTORE,
-        )
-
-
-def _contents(stored: dict[str, Any], record: dict[str, Any], card: str) -> dict[str, bytes]:
-    from safetensors.torch import save
-
-    return {
-        "delta.safetensors": save(stored, metadata={"format": "pt"}),
-        "record.json": json_bytes(record),
-        "card.md": card.encode(),
-    }
-
-
-def _promises(contents: dict[str, bytes]) -> dict[str, dict[str, Any]]:
-    return {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in contents.items()}
-
-
-def _read_json(path: Path) -> dict[str, Any]:
+def _share(source: str, target: str) -> None:
+    """Gives an immutable file a second name; copies it where the file system has no such thing."""
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} cannot be read: {error}", fix="restore it from a backup or roll back") from None
-    if not isinstance(value, dict):
-        raise StoreError(f"{path} does not hold a JSON object", fix="restore it from a backup or roll back")
-    return value
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _half_written(_folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(".")]

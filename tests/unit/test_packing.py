@@ -14,8 +14,9 @@ import pytest
 from classic.errors import ClassicError, InputError, StoreError
 from classic.files import json_bytes, sha256
 from classic.learning import teach
+from classic.manifests import CONTENT
 from classic.packing import pack, unpack
-from classic.store import CONTENT, Store
+from classic.store import Store
 from classic.types import Task
 
 Entries = list[tuple[str, bytes]]

@@ -25,7 +25,8 @@ import classic
 from classic.errors import InputError, StoreError
 from classic.files import json_bytes, sha256
 from classic.learning import teach
-from classic.store import CONTENT, Store
+from classic.manifests import CONTENT
+from classic.store import Store
 from classic.types import Task
 
 VERSION_FILES = (*CONTENT, "manifest.json")

@@ -10,7 +10,7 @@ import typer
 
 from classic.cli.options import AsJson, Device, Threads, prepare_torch, print_json
 
-_RECIPE = {"train.epochs": 8}  # the domains are smaller than any of the paper's: 150 examples each
+RECIPE = {"train.epochs": 8}  # the domains are smaller than any of the paper's: 150 examples each
 _QUESTIONS = (
     ("The crema is thick and lovely, but descaling takes forever.", ("crema", "descaling")),
     ("Our room faced the courtyard and the pillows were far too soft.", ("room", "pillows")),
@@ -59,7 +59,7 @@ def demo(
     began = time.perf_counter()
     with TrainingProgress(quiet=as_json) as progress:
         opened, matrix = learn_sequence(
-            store, tasks, SystemConfig.preset("default", changes=_RECIPE), device=where, watcher=progress, on_task=tell
+            store, tasks, SystemConfig.preset("default", changes=RECIPE), device=where, watcher=progress, on_task=tell
         )
     report = store / "report.html"
     write_report(opened, report)

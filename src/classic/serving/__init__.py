@@ -1,0 +1,1 @@
+"""The service: an HTTP API and a web page over a store. `docs/service.md` is its contract."""

@@ -1,0 +1,185 @@
+"""Routes of *Try*: ask the model, see what it knows, see whether it is well."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from classic._version import __version__
+from classic.data.readers.row import MAX_TEXT
+from classic.inference import Predictor
+from classic.serving import inspecting
+from classic.serving.batcher import ComputeError
+from classic.serving.guard import PREDICT_BYTES, TEACH_BYTES
+from classic.serving.live import Question, as_question
+from classic.serving.problems import ApiError, bug, detail, invalid
+from classic.serving.routes import NeedsToken, TheService, answers
+from classic.serving.rows import MOST_ROWS
+from classic.serving.schemas import (
+    MOST_ASPECTS,
+    MOST_EXPLAINED,
+    MOST_IN_ALL,
+    MOST_INPUTS,
+    DomainsAnswer,
+    PredictAnswer,
+    PredictRequest,
+    ReadyAnswer,
+    StatusAnswer,
+)
+from classic.serving.service import Service
+from classic.types import POLARITIES, Prediction, Scenario
+
+router = APIRouter(tags=["try"])
+Value = TypeVar("Value")
+
+_READY_SECONDS = 5.0
+
+
+@router.post(
+    "/v1/predict",
+    response_model=PredictAnswer,
+    responses=answers(400, 401, 408, 409, 413, 415, 422, 429, 503, 504),
+    dependencies=[NeedsToken],
+)
+async def predict(asked: PredictRequest, request: Request, service: TheService) -> Response:
+    """The polarity of each aspect of each sentence, by one version."""
+    until = time.monotonic() + asked.deadline_ms / 1000
+    predictor = service.live.get()
+    questions = _questions(asked, predictor)
+    work = _answer(service, predictor, questions, asked.attributions, until)
+    found = await _unless_gone(request, work, until)
+    if found is None:
+        return Response(status_code=499)  # nobody is there to read it
+    said, words = found
+    flat = iter([_aspect(prediction, word) for prediction, word in zip(said, words, strict=True)])
+    results = [{"aspects": [next(flat) for _ in each.aspects]} for each in asked.inputs]
+    return JSONResponse({"version": predictor.version, "results": results})
+
+
+def _questions(asked: PredictRequest, predictor: Predictor) -> list[Question]:
+    total = sum(len(each.aspects) for each in asked.inputs)
+    most = MOST_EXPLAINED if asked.attributions else MOST_IN_ALL
+    if total > most:
+        raise invalid(f"{total} aspects in one request", fix=f"ask about at most {most} at once")
+    if asked.domain is None and predictor.learner.config.scenario is Scenario.TIL:
+        raise invalid("this store learns task-incrementally: it must be told the domain", fix="give the field domain")
+    if asked.domain is not None and asked.domain not in predictor.domains:
+        problem = [detail("the live version has not learned it", where="domain")]
+        raise invalid("this store does not know the domain", fix="see GET /v1/domains", details=problem)
+    return [
+        as_question(
+            each.sentence,
+            aspect if isinstance(aspect, str) else (aspect.start, aspect.end),
+            asked.domain,
+            f"inputs.{number}.aspects.{place}",
+        )
+        for number, each in enumerate(asked.inputs)
+        for place, aspect in enumerate(each.aspects)
+    ]
+
+
+async def _answer(
+    service: Service, predictor: Predictor, questions: list[Question], explain: bool, until: float
+) -> tuple[list[Prediction], list[list[tuple[int, int, float]] | None]]:
+    said = await service.live.ask(predictor, questions, until - time.monotonic())
+    words: list[list[tuple[int, int, float]] | None] = [None] * len(said)
+    if explain:
+        for place, (question, prediction) in enumerate(zip(questions, said, strict=True)):
+            words[place] = await service.live.explain(predictor, question, prediction, until - time.monotonic())
+    return said, words
+
+
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, Value], until: float) -> Value | None:
+    """The result of some work, or None if the client went away; then the work is dropped."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, timeout=max(0.0, until - time.monotonic()), return_when="FIRST_COMPLETED")
+        if not task.done():
+            if gone.done():
+                return None
+            raise TimeoutError
+        return task.result()
+    except TimeoutError:
+        raise ApiError(504, "deadline", "the answer was not ready in time", fix="ask again, or for less") from None
+    except ComputeError as error:
+        raise bug(error.cause) from None
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None) -> dict[str, Any]:
+    shares = dict(zip(map(str, POLARITIES), prediction.probabilities, strict=True))
+    return {
+        "aspect": prediction.aspect,
+        "span": prediction.span,
+        "polarity": str(prediction.polarity),
+        "probabilities": shares,
+        "nearest_domain": prediction.nearest_domain,
+        "unfamiliar": prediction.unfamiliar,
+        "truncated": prediction.truncated,
+        "words": None if words is None else [{"start": s, "end": e, "weight": weight} for s, e, weight in words],
+    }
+
+
+@router.get("/v1/domains", response_model=DomainsAnswer, responses=answers(401), dependencies=[NeedsToken])
+def domains(service: TheService) -> dict[str, Any]:
+    """What the live version has learned."""
+    live = service.live.version
+    return {"version": live, "domains": inspecting.domains(service.store, live, service.book)}
+
+
+@router.get("/v1/status", response_model=StatusAnswer, responses=answers(401), dependencies=[NeedsToken])
+async def status(service: TheService) -> dict[str, Any]:
+    """The service at a glance."""
+    store, config, predictor = service.store, service.config, service.live.predictor
+    learned = len(predictor.domains) if predictor else 0
+    job = service.book.open_job
+    return {
+        "program": __version__,
+        "store": store.path.resolve().name,
+        "version": service.live.version,
+        "domains": learned,
+        "method": store.settings["system"]["method"],
+        "scenario": store.settings["system"]["scenario"],
+        "keeps_texts": bool(predictor and predictor.learner.method.keeps_data),
+        "ready": predictor is not None and not service.draining,
+        "batching": config.limits.together,
+        "waiting": service.live.batcher.waiting,
+        "open_job": job.id if job else None,
+        "demo": {"wanted": config.demo, "learned": min(learned, config.demo)} if config.demo else None,
+        "gate": {"margin": config.margin},
+        "limits": {
+            "predict_bytes": PREDICT_BYTES,
+            "inputs": MOST_INPUTS,
+            "aspects": MOST_ASPECTS,
+            "text": MAX_TEXT,
+            "teach_bytes": TEACH_BYTES,
+            "teach_rows": MOST_ROWS,
+        },
+    }
+
+
+@router.get("/readyz", response_model=ReadyAnswer, responses=answers(503), tags=["operate"])
+async def readyz(service: TheService) -> dict[str, Any]:
+    """Whether the live version answers: a real forward pass, through the queue."""
+    code, message = "not_ready", "the model does not answer"
+    if service.draining:
+        code, message = "draining", "the service is ending"
+    else:
+        try:
+            return {"ready": True, "version": await service.live.probe(_READY_SECONDS)}
+        except (ApiError, TimeoutError, ComputeError):
+            pass
+    raise ApiError(503, code, message, fix="wait", headers={"Retry-After": "2"})

@@ -1,0 +1,67 @@
+// The way to the service: the token, one kind of error, patience with a full queue.
+
+import { followToken } from "./token.js";
+
+/** Anything but a success. `code` is a word to act on, `fix` a sentence for the reader. */
+export class Problem extends Error {
+  constructor(status, { code, message, fix = "", details = [] }, retryAfter = null) {
+    super(message);
+    Object.assign(this, { status, code, fix, details, retryAfter });
+  }
+}
+
+const OFFLINE = { code: "offline", message: "the service does not answer", fix: "look whether it is still running" };
+const TRIES = 3; // of a request that was refused because the queue is full
+
+/** A JSON answer. `body` is an object to send as JSON, or bytes or text together with `type`. */
+export async function call(path, options = {}) {
+  return (await request(path, options)).json();
+}
+
+/** A raw answer, of which the status is known to be a success. */
+export async function request(path, { method, body, type, signal } = {}) {
+  const headers = {};
+  if (body !== undefined) headers["Content-Type"] = type ?? "application/json";
+  const content = body === undefined || type ? body : JSON.stringify(body);
+  for (let attempt = 1; ; attempt++) {
+    const response = await send(path, { method: method ?? (body === undefined ? "GET" : "POST"), headers, body: content, signal });
+    if (response.ok) return response;
+    const problem = await explain(response);
+    if (problem.status !== 429 || attempt === TRIES) throw problem;
+    await pause(1000 * Math.min(problem.retryAfter ?? 1, 10), signal);
+  }
+}
+
+/** Waits; a signal ends the waiting with its own error. */
+export function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal?.aborted) return stop();
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", () => (clearTimeout(timer), stop()), { once: true });
+  });
+}
+
+async function send(path, options) {
+  return followToken(async (token) => {
+    if (token) options.headers.Authorization = `Bearer ${token}`;
+    try {
+      return await fetch(path, options);
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      throw new Problem(0, OFFLINE);
+    }
+  });
+}
+
+async function explain(response) {
+  const wait = Number(response.headers.get("Retry-After")) || null;
+  try {
+    return new Problem(response.status, (await response.json()).error, wait);
+  } catch {
+    return new Problem(response.status, { code: "unknown", message: `the service answered ${response.status}` }, wait);
+  }
+}

@@ -1,0 +1,237 @@
+"""Teaching through the service: a candidate, a gate, a person, a pointer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from classic.data import load_task
+from classic.learning import teach
+from classic.store import Store
+
+from .conftest import Serve, as_jsonl, begin, wait
+
+
+def events(client: TestClient, job: str) -> list[tuple[str, Any]]:
+    """All events of a job until its stream ends."""
+    text = client.get(f"/v1/jobs/{job}/events").text
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def leftovers(store: Path, job: str) -> list[str]:
+    return sorted(entry.name for entry in (store / "service" / "jobs" / job).iterdir())
+
+
+def plain_digest(taught_path: Path, folder: Path, upload: bytes, domain: str = "router") -> str:
+    """The digest after `classic learn` on the same data."""
+    store = Store.open(shutil.copytree(taught_path, folder / "plain.store"))
+    (folder / "upload.jsonl").write_bytes(upload)
+    teach(store, load_task(domain, folder / "upload.jsonl"))
+    return store.digest()
+
+
+def test_from_upload_to_published(
+    client: TestClient, taught_store: Path, taught_path: Path, tmp_path: Path, upload: bytes
+) -> None:
+    job = begin(client, upload, keep_test="true")
+    assert job["state"] in ("queued", "running") and job["base"] == 3 and sum(job["counts"].values()) == 48
+    second = client.post("/v1/teach?domain=other", content=upload, headers={"Content-Type": "application/jsonl"})
+    assert second.status_code == 409 and second.json()["error"]["code"] == "busy"
+    assert client.get("/v1/status").json()["open_job"] == job["id"]
+
+    trained = wait(client, job["id"], "ready", "held")
+    assert trained["version"] == 4 and trained["epochs"][0]["mask_usage"] > 0
+    gate = trained["gate"]
+    assert [(row["domain"], row["kind"]) for row in gate["domains"]] == [
+        (d, "proxy") for d in ("screen", "soup", "lens")
+    ]
+    assert gate["new"]["after"]["examples"] > 0
+    assert (trained["state"] == "ready") == all(row["fell"] <= 1.0 for row in gate["domains"])
+    assert client.get("/v1/status").json()["version"] == 3  # not live yet
+    assert Store.open(taught_store).numbers() == [0, 1, 2, 3]
+
+    refused = client.post(f"/v1/jobs/{job['id']}/publish")
+    if trained["state"] == "held":
+        assert refused.status_code == 409 and refused.json()["error"]["code"] == "gate"
+        published = client.post(
+            f"/v1/jobs/{job['id']}/publish", json={"override": True, "reason": "I looked at it"}
+        ).json()
+        assert published["override"]["reason"] == "I looked at it"
+    else:
+        published = refused.json()
+    assert published["state"] == "published"
+    store = Store.open(taught_store)
+    assert store.verify() == published["sha256"] == plain_digest(taught_path, tmp_path, upload)
+    assert leftovers(taught_store, job["id"]) == ["job.json"]  # upload, working copy and checkpoint are gone
+    assert client.get("/v1/status").json()["version"] == 4
+    answer = client.post("/v1/predict", json={"inputs": [{"sentence": "good router", "aspects": ["router"]}]}).json()
+    assert answer["version"] == 4
+    last = client.get("/v1/domains").json()["domains"][-1]
+    assert (
+        last["name"] == "router" and last["keeps_test"] and last["now"]["examples"] == gate["new"]["after"]["examples"]
+    )
+    assert [entry["action"] for entry in client.get("/v1/audit").json()["entries"]] == ["publish", "teach"]
+    assert [name for name, _ in events(client, job["id"])] == ["job", "end"]
+    again = client.post("/v1/teach?domain=router", content=upload, headers={"Content-Type": "application/jsonl"})
+    assert again.status_code == 409 and again.json()["error"]["code"] == "known_domain"
+
+
+def test_a_domain_that_would_suffer_holds_the_version_back(serve: Serve, taught_store: Path, toy_tasks: Any) -> None:
+    """Rows of a known domain with every label turned round, against that domain's own kept test rows."""
+    turned = {"positive": "negative", "negative": "positive", "neutral": "positive"}
+    rows = [json.loads(line) for line in as_jsonl(toy_tasks[0].train * 2 + toy_tasks[0].valid).decode().splitlines()]
+    poison = "".join(json.dumps(row | {"polarity": turned[row["polarity"]]}) + "\n" for row in rows).encode()
+    client = serve(taught_store, margin=0.0)
+    kept = taught_store / "service" / "tests" / f"{Store.open(taught_store).digest(1)}.jsonl"
+    kept.write_bytes(as_jsonl(toy_tasks[0].train + toy_tasks[0].test))
+    job = wait(client, begin(client, poison, "poison", publish="auto")["id"], "ready", "held")
+    row = job["gate"]["domains"][0]
+    assert (row["domain"], row["kind"]) == ("screen", "test") and row["before"]["examples"] == 36
+    assert row["fell"] == pytest.approx(100 * (row["before"]["fair_macro_f1"] - row["after"]["fair_macro_f1"]))
+    assert job["gate"]["passed"] == all(entry["fell"] <= 0.0 for entry in job["gate"]["domains"])
+    assert job["state"] == ("published" if job["gate"]["passed"] else "held")
+    assert job["state"] == "held"
+    for body in ({}, {"override": True}, {"override": False, "reason": "why not"}):
+        assert client.post(f"/v1/jobs/{job['id']}/publish", json=body).status_code == 409
+    discarded = client.post(f"/v1/jobs/{job['id']}/discard").json()
+    assert discarded["state"] == "discarded" and leftovers(taught_store, job["id"]) == ["job.json"]
+    assert Store.open(taught_store).numbers() == [0, 1, 2, 3] and client.get("/v1/status").json()["version"] == 3
+    for action in ("discard", "cancel", "publish"):
+        answer = client.post(f"/v1/jobs/{job['id']}/{action}")
+        assert answer.status_code == 409 and answer.json()["error"]["code"] == "state"
+
+
+def test_auto_publishes_what_passes_and_events_tell_the_story(serve: Serve, taught_store: Path, upload: bytes) -> None:
+    client = serve(taught_store, margin=100.0)
+    job = begin(client, upload, publish="auto")
+    story = events(client, job["id"])
+    names = [name for name, _ in story]
+    assert names[0] == "job" and names[-1] == "end" and "epoch" in names
+    states = [value["state"] for name, value in story if name in ("job", "end")]
+    assert states[-3:] == ["ready", "publishing", "published"]
+    assert client.get("/v1/status").json()["version"] == 4
+    assert not list((taught_store / "service" / "tests").iterdir())  # nobody said they may be kept
+
+
+def test_cancelling_deletes_the_upload_and_leaves_the_store_alone(
+    client: TestClient, taught_store: Path, upload: bytes
+) -> None:
+    before = Store.open(taught_store).digest()
+    job = begin(client, upload)
+    cancelled = client.post(f"/v1/jobs/{job['id']}/cancel")
+    assert cancelled.status_code == 200 and cancelled.json()["state"] == "cancelled"
+    assert leftovers(taught_store, job["id"]) == ["job.json"]
+    assert Store.open(taught_store).verify() == before
+    assert client.get("/v1/status").json()["open_job"] is None
+
+
+def test_a_version_the_store_has_moved_on_from_is_stale(client: TestClient, upload: bytes) -> None:
+    job = wait(client, begin(client, upload)["id"], "ready", "held")
+    assert client.post("/v1/rollback", json={"version": 2, "reason": "for the test"}).json() == {
+        "version": 2,
+        "before": 3,
+    }
+    answer = client.post(f"/v1/jobs/{job['id']}/publish", json={"override": True, "reason": "no"})
+    assert answer.status_code == 409 and answer.json()["error"]["code"] == "stale"
+    assert client.get("/v1/status").json()["version"] == 2
+    assert client.post("/v1/rollback", json={"version": 3}).json() == {"version": 3, "before": 2}  # and forward again
+    answer = client.post(f"/v1/jobs/{job['id']}/publish", json={"override": True, "reason": "yes"})
+    assert answer.json()["state"] == "published"
+    actions = [(entry["action"], entry["reason"]) for entry in client.get("/v1/audit").json()["entries"]]
+    assert ("rollback", "for the test") in actions
+
+
+def test_a_teacher_without_memory_fails_alone(serve: Serve, taught_store: Path, upload: bytes) -> None:
+    client = serve(taught_store, teach_memory=0.05)
+    job = wait(client, begin(client, upload)["id"])
+    assert job["state"] == "failed" and "memory" in job["error"]["message"]
+    assert leftovers(taught_store, job["id"]) == ["job.json"]
+    assert client.get("/readyz").status_code == 200
+
+
+def test_rollback_refuses_what_is_not_there(client: TestClient) -> None:
+    assert client.post("/v1/rollback", json={"version": 9}).status_code == 404
+    assert client.post("/v1/rollback", json={"version": -1}).status_code == 422
+    assert client.post("/v1/rollback", json={"version": 0}).json() == {"version": 0, "before": 3}
+    assert client.get("/readyz").status_code == 503
+
+
+def test_a_busy_store_is_told(client: TestClient, taught_store: Path) -> None:
+    with Store.open(taught_store).lock():
+        answer = client.post("/v1/rollback", json={"version": 2})
+    assert answer.status_code == 409 and answer.json()["error"]["code"] == "busy"
+
+
+def test_a_pointer_moved_by_another_program_is_followed(client: TestClient, taught_store: Path) -> None:
+    import time
+
+    Store.open(taught_store).rollback(1)
+    for _ in range(100):
+        if client.get("/v1/status").json()["version"] == 1:
+            break
+        time.sleep(0.1)
+    assert client.get("/v1/status").json()["version"] == 1
+
+
+def test_ended_jobs_left_by_a_kill_are_cleared_at_the_next_start(
+    serve: Serve, taught_store: Path, upload: bytes
+) -> None:
+    jobs = taught_store / "service" / "jobs"
+    client = serve(taught_store)
+    job = begin(client, upload)
+    client.post(f"/v1/jobs/{job['id']}/cancel")
+    (jobs / job["id"] / "data").mkdir()  # as if the kill had come before the upload was deleted
+    (jobs / job["id"] / "data" / "upload").write_bytes(upload)
+    (jobs / ("f" * 32) / "data").mkdir(parents=True)  # as if it had come while an upload was received
+    (jobs / ("f" * 32) / "data" / "upload").write_bytes(upload)
+    (taught_store / "service" / "incoming" / "half").write_bytes(upload)
+    serve(taught_store)
+    assert [entry.name for entry in jobs.iterdir()] == [job["id"]]
+    assert leftovers(taught_store, job["id"]) == ["job.json"]
+    assert not list((taught_store / "service" / "incoming").iterdir())
+
+
+def test_the_demo_teaches_itself_and_keeps_its_own_test_rows(
+    serve: Serve, tmp_path: Path, quick_system: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from classic.learning import open_or_create
+
+    monkeypatch.setattr("classic.serving.service._LOOK", 0.05)
+    path = tmp_path / "demo.store"
+    open_or_create(path, quick_system)
+    client = serve(path, demo=1)
+    assert client.get("/v1/status").json()["demo"] == {"wanted": 1, "learned": 0}
+    while not (jobs := client.get("/v1/jobs").json()["jobs"]):
+        pass
+    job = wait(client, jobs[0]["id"])
+    assert job["demo"] and job["state"] == "published" and job["domain"] == "espresso_machine"
+    assert client.get("/v1/status").json()["demo"] == {"wanted": 1, "learned": 1}
+    assert client.get("/v1/domains").json()["domains"][0]["keeps_test"]
+    from classic.data import load_demo
+
+    plain = open_or_create(tmp_path / "plain.store", quick_system)
+    teach(plain, load_demo("espresso_machine"))
+    assert Store.open(path).digest() == plain.digest()  # as `classic demo` makes it
+
+
+def test_kept_rows_of_a_version_that_is_gone_are_deleted(serve: Serve, taught_store: Path) -> None:
+    store = Store.open(taught_store)
+    tests = taught_store / "service" / "tests"
+    tests.mkdir(parents=True)
+    for number in (2, 3):
+        (tests / f"{store.digest(number)}.jsonl").write_text("{}\n")
+    gone = store.digest(3)
+    store.rollback(2)
+    store.prune()
+    serve(taught_store)
+    assert [file.stem for file in tests.iterdir()] == [store.digest(2)] and gone != store.digest(2)
