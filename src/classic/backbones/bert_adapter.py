@@ -95,8 +95,8 @@ class BertAdapter(PairBackbone):
         if adapted < depth:
             made_by = (self._sha256, self._tokenizer.sha256, self._tokenizer.max_length, f"below {depth - adapted}")
             # In a tuple, out of the sight of nn.Module: all their weights are the encoder's.
-            self._below = _Below(
-                *((half,) for half in halves(self.encoder, depth - adapted)),
+            self._below = _Below(  # type: ignore[call-arg]
+                *((half,) for half in halves(self.encoder, depth - adapted)),  # type: ignore[arg-type]
                 FrozenStates(
                     self._encode_below,
                     self.lengths,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -120,12 +121,12 @@ def _connect(address: str | None) -> Any:
             num_cpus=os.cpu_count(),
             include_dashboard=False,
             log_to_driver=False,
-            logging_level="warning",
+            logging_level=logging.WARNING,
             _node_ip_address="127.0.0.1",
         )
     else:
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="warning")
+            ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
         except (ConnectionError, RuntimeError) as error:
             raise InputError(
                 f"no Ray cluster answers at {address!r} ({error})",
