@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "classic"
 LAYERS: tuple[set[str], ...] = (
     {"_version", "types", "config", "seeding", "errors", "files"},
-    {"data", "losses", "modules"},
+    {"data", "losses", "modules", "runtime"},
     {"backbones", "batching", "model", "methods"},
     {"training", "evaluation"},
     {
@@ -19,6 +19,8 @@ LAYERS: tuple[set[str], ...] = (
         "counting",
         "sequence",
         "store",
+        "manifests",
+        "folding",
         "inference",
         "learning",
         "delta",
@@ -26,7 +28,7 @@ LAYERS: tuple[set[str], ...] = (
         "modelcard",
         "runinfo",
     },
-    {"benchmark", "export", "report", "report_parts", "charts"},
+    {"benchmark", "bulk", "export", "report", "report_parts", "charts"},
     {"cli", "serving"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from classic.batching import sorted_batches
 from classic.errors import InputError
+from classic.folding import Folded, can_fold, fold
 from classic.learning import Learner, load_learner
+from classic.runtime.answering import TOKENS, Answering, as_prediction, like_length, unknown_domain
 from classic.store import Store
-from classic.types import POLARITIES, Example, Prediction, Scenario, make_example
-
-_WINDOW = 1024  # examples read ahead and sorted by length; bounds the memory of a stream
+from classic.types import Batch, Example, Prediction, Scenario
 
 
-class Predictor:
+class Predictor(Answering):
     """Predicts with one version of a store.
+
+    Where the method allows it, the masks are folded into the weights first and dead units left out: the same answers,
+    sooner (`classic.folding`).
 
     Example:
         predictor = Predictor.open("reviews.store")
@@ -28,14 +33,20 @@ class Predictor:
         learner: A model in memory.
         version: The number of the version it is.
         device: Where it is.
+        folded: Whether to fold.
     """
 
-    def __init__(self, learner: Learner, version: int, device: str = "cpu") -> None:
+    def __init__(self, learner: Learner, version: int, device: str = "cpu", *, folded: bool = True) -> None:
         if not learner.domains:
             raise InputError("this store has not learned any domain yet", fix="teach it one with `classic learn`")
+        learner.method.eval()
         self.learner = learner
         self.version = version
         self.device = device
+        self._whitener = learner.map.whitener()
+        self._folds = folded and can_fold(learner.method)
+        self._networks: dict[int | None, Folded] = {}
+        self._folding = threading.Lock()  # while a task is folded, the model acts as that task
 
     @classmethod
     def open(cls, store: Path | str | Store, version: int | None = None, device: str = "cpu") -> Predictor:
@@ -46,82 +57,62 @@ class Predictor:
 
     @property
     def domains(self) -> list[str]:
-        """The domains it has learned, in order."""
         return list(self.learner.domains)
 
-    def predict(
-        self,
-        sentence: str,
-        aspects: Sequence[str | tuple[int, int]],
-        *,
-        domain: str | None = None,
-    ) -> list[Prediction]:
-        """One prediction per aspect.
-
-        Args:
-            sentence: The sentence.
-            aspects: Aspect terms, or character spans (start, end) of them in the sentence.
-            domain: The domain, in a store that learns task-incrementally; not needed otherwise.
-        """
-        examples = [make_example(sentence, aspect) for aspect in aspects]
-        return list(self.stream(examples, domain=domain))
-
-    def stream(
-        self,
-        examples: Iterable[Example],
-        *,
-        domain: str | None = None,
-        batch_size: int = 32,
-        window: int | None = None,
-    ) -> Iterator[Prediction]:
-        """Predictions in the order of the examples.
-
-        Args:
-            examples: What is asked; read a window ahead, so memory stays flat on any file.
-            domain: As in `predict`.
-            batch_size: Examples computed at once.
-            window: How many examples are read before the first is answered; more of them are sorted better by length.
-        """
-        task = self._task(domain)
-        waiting = iter(examples)
-        while ahead := list(itertools.islice(waiting, window or _WINDOW)):
-            yield from self._predict_window(ahead, task, batch_size)
-
-    def _task(self, domain: str | None) -> int | None:
-        til = self.learner.config.scenario is Scenario.TIL
-        if domain is None:
-            if til:
-                raise InputError(
-                    "this store learns task-incrementally: it must be told the domain", fix="give the option --domain"
-                )
-            return None
-        if domain not in self.learner.domains:
+    def check_domain(self, domain: str | None) -> None:
+        if domain is None and self.learner.config.scenario is Scenario.TIL:
             raise InputError(
-                f"this store has not learned a domain {domain!r}", fix=f"it knows {', '.join(self.learner.domains)}"
+                "this store learns task-incrementally: it must be told the domain", fix="give the option --domain"
             )
-        return self.learner.domains.index(domain)
+        if domain is not None and domain not in self.learner.domains:
+            raise unknown_domain(domain, self.learner.domains)
 
-    def _predict_window(self, window: list[Example], task: int | None, batch_size: int) -> list[Prediction]:
+    def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
+        task = None if domain is None else self.learner.domains.index(domain)
+        truncated = self.learner.method.model.backbone.truncated(examples)
+        found: dict[int, Prediction] = {}
+        for batch, logits, surfaces in self._compute(examples, task, batch_size):
+            probabilities = (logits / self.learner.temperature).softmax(dim=1).cpu()
+            nearest, unfamiliar = self.learner.map.locate(surfaces.cpu(), self._whitener)
+            for place, row in enumerate(batch.rows.tolist()):
+                found[row] = as_prediction(
+                    examples[row],
+                    probabilities[place].tolist(),
+                    self.learner.domains[int(nearest[place])],
+                    bool(unfamiliar[place]),
+                    truncated[row],
+                    self.version,
+                )
+        return [found[row] for row in range(len(examples))]
+
+    def logits(self, examples: list[Example], domain: str | None = None, batch_size: int = 32) -> Tensor:
+        """Logits (n, C) in the order of the examples, before calibration."""
+        task = None if domain is None else self.learner.domains.index(domain)
+        found = torch.zeros(len(examples), len(self.learner.method.present))
+        for batch, logits, _ in self._compute(examples, task, batch_size):
+            found[batch.rows] = logits.cpu()
+        return found
+
+    def _network(self, task: int | None) -> Folded:
+        with self._folding:
+            if task not in self._networks:
+                self._networks[task] = fold(self.learner, task)
+            return self._networks[task]
+
+    @torch.inference_mode()
+    def _compute(
+        self, examples: list[Example], task: int | None, batch_size: int
+    ) -> Iterator[tuple[Batch, Tensor, Tensor]]:
+        """Batches of like length with their logits (B, C) and surfaces (B, d)."""
         method, backbone = self.learner.method, self.learner.method.model.backbone
-        truncated = backbone.truncated(window)
-        found: list[Prediction | None] = [None] * len(window)
-        method.eval()
-        with torch.inference_mode():
-            for batch in sorted_batches(backbone, window, batch_size):
-                moved = batch.to(self.device)
-                probabilities = (method.logits(moved, task) / self.learner.temperature).softmax(dim=1).cpu()
-                nearest, unfamiliar = self.learner.map.locate(backbone.surface(moved).cpu())
-                for place, row in enumerate(batch.rows.tolist()):
-                    example, shares = window[row], probabilities[place].tolist()
-                    found[row] = Prediction(
-                        sentence=example.sentence,
-                        aspect=example.aspect,
-                        span=example.span,
-                        polarity=POLARITIES[int(probabilities[place].argmax())],
-                        probabilities=(shares[0], shares[1], shares[2]),
-                        nearest_domain=self.learner.domains[int(nearest[place])],
-                        unfamiliar=bool(unfamiliar[place]),
-                        truncated=truncated[row],
-                        version=self.version,
-                    )
-        return [prediction for prediction in found if prediction is not None]
+        if self._folds:
+            network = self._network(task)
+            tokens = TOKENS if self.device == "cpu" else sys.maxsize
+            for rows in like_length(network.tokenizer.lengths(examples), batch_size, tokens):
+                batch = network.tokenizer.collate([examples[row] for row in rows], rows)
+                logits, surfaces = network(**batch.to(self.device).inputs)
+                yield batch, logits, surfaces
+            return
+        for batch in sorted_batches(backbone, examples, batch_size):
+            moved = batch.to(self.device)
+            yield batch, method.logits(moved, task), backbone.surface(moved)

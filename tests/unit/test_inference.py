@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from classic import inference
 from classic.errors import InputError
 from classic.inference import Predictor
 from classic.learning import open_or_create, teach
@@ -53,18 +52,12 @@ def test_alone_in_batches_and_in_a_stream_the_answer_is_the_same(
 
 
 @pytest.mark.parametrize("window", [1, 5, 1000])
-def test_the_order_is_kept_over_windows(
-    predictor: Predictor, mixed: list[Example], monkeypatch: pytest.MonkeyPatch, window: int
-) -> None:
-    monkeypatch.setattr(inference, "_WINDOW", window)
-    found = list(predictor.stream(iter(mixed), batch_size=3))
+def test_the_order_is_kept_over_windows(predictor: Predictor, mixed: list[Example], window: int) -> None:
+    found = list(predictor.stream(iter(mixed), batch_size=3, window=window))
     assert [(p.sentence, p.aspect) for p in found] == [(e.sentence, e.aspect) for e in mixed]
 
 
-def test_a_stream_reads_no_further_ahead_than_a_window(
-    predictor: Predictor, mixed: list[Example], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inference, "_WINDOW", 4)
+def test_a_stream_reads_no_further_ahead_than_a_window(predictor: Predictor, mixed: list[Example]) -> None:
     read = 0
 
     def counted() -> Iterator[Example]:
@@ -73,7 +66,7 @@ def test_a_stream_reads_no_further_ahead_than_a_window(
             read += 1
             yield example
 
-    answers = predictor.stream(counted())
+    answers = predictor.stream(counted(), window=4)
     next(answers)
     assert read == 4
 

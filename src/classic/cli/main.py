@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from classic._version import __version__
-from classic.cli import bench, data, demo, evaluate, learn, predict, report, store, systems
+from classic.cli import bench, data, demo, evaluate, export, learn, predict, report, serve, store, systems
 from classic.errors import ClassicError
 
 app = typer.Typer(
@@ -49,7 +49,9 @@ app.command("demo")(demo.demo)
 app.command("learn")(learn.learn)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("export")(export.export)
 app.command("report")(report.report)
+app.command("serve")(serve.serve)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(store.app, name="store")

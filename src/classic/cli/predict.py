@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classic.cli.options import AsJson, Device, StorePath, Threads, prepare_torch
-from classic.data.writers import safe_cell
+from classic.cli.options import AsJson, Device, Threads, prepare_torch
 from classic.errors import DataError, InputError
 from classic.types import Example, Prediction, make_example
 
-_COLUMNS = (
-    *("sentence", "aspect", "polarity", "positive", "negative", "neutral"),
-    *("nearest_domain", "unfamiliar", "truncated", "version", "start", "end"),
-)
+if TYPE_CHECKING:
+    from classic.runtime.answering import Answering
 
 
 def predict(
-    store: StorePath,
+    store: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of the store, or a folder that `classic export` wrote: that needs no torch.",
+            metavar="STORE",
+            show_default=False,
+        ),
+    ],
     text: Annotated[
         str | None,
         typer.Argument(
@@ -55,13 +57,19 @@ def predict(
     batch_size: Annotated[
         int, typer.Option(help="Examples computed at once; 1 answers standard input line by line.", min=1)
     ] = 32,
+    engine: Annotated[
+        str,
+        typer.Option(help="Who answers a file with --out: local, this process; ray, worker processes or a cluster."),
+    ] = "local",
+    workers: Annotated[int, typer.Option(help="Worker processes of the engine ray.", min=1)] = 2,
     threads: Threads = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Say positive, negative or neutral for each aspect; nobody needs to say the domain.
 
-    Files and standard input are streamed: memory stays flat and answers come as they are found.
+    Files and standard input are streamed: memory stays flat and answers come as they are found. Killed while it writes
+    a file, the same command goes on where it was.
 
     Examples:
         classic predict reviews.store "The zoom is superb but the menu is a maze." --aspect zoom --aspect menu
@@ -80,35 +88,94 @@ def predict(
     form = _form(form, out)
     if is_file and out is not None and out.exists() and out.samefile(text):
         raise InputError("input and output are the same file", fix="choose another name for --out")
+    if engine not in ("local", "ray"):
+        raise InputError(f"engine {engine!r}", fix="use local or ray")
+    if engine == "ray" and (out is None or not is_file):
+        raise InputError("the engine ray answers files into files", fix="give a file and --out, or leave --engine out")
     examples = _examples(text, aspect or [], span or [], is_file)
+    if engine == "ray":
+        threads = threads or 1  # a worker has one CPU
+    open_predictor, job = _opener(store, version, threads, device)
+    if out is not None:
+        _into_file(
+            examples,
+            out,
+            form or "jsonl",
+            _engine(engine, open_predictor, domain, batch_size, workers),
+            job | {"domain": domain, "batch_size": batch_size},
+            Path(text) if is_file else None,
+        )
+        return
+    predictor = open_predictor()
+    if form is None and not as_json and (aspect or span):
+        _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
+        return
+    # On the other side of a pipe somebody may be waiting for an answer before asking again.
+    ahead = {"window": batch_size} if text == "-" else {}
+    _write(predictor.stream(examples, domain=domain, batch_size=batch_size, **ahead), form or "jsonl")
 
+
+def _opener(
+    store: Path, version: int | None, threads: int | None, device: str
+) -> tuple[Callable[[], Answering], dict[str, Any]]:
+    """How to open the predictor of a store or an exported folder, and what tells it from any other."""
+    from classic.runtime.folder import is_exported, read_card
+
+    if is_exported(store):
+        if version is not None:
+            raise InputError("an exported folder holds one version", fix="leave --version out, or name the store")
+        card = read_card(store)
+
+        def open_exported() -> Answering:
+            from classic.runtime import Predictor
+
+            return Predictor(store, threads)
+
+        return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files}
     from classic.store import Store
 
     opened = Store.open(store)
-    where = prepare_torch(threads, device)
-    from classic.inference import Predictor
+    number = opened.version(version).number
 
-    predictor = Predictor.open(opened, version, where)
-    # On the other side of a pipe somebody may be waiting for an answer before asking again.
-    window = batch_size if text == "-" else None
-    answers = predictor.stream(examples, domain=domain, batch_size=batch_size, window=window)
-    if out is None and form is None and not as_json and (aspect or span):
-        _show(list(answers))
-        return
-    if out is None:
-        _write(answers, sys.stdout, form or "jsonl")
-        return
-    # Written beside the target and renamed, so that an error in the middle leaves what was there before.
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        with partial.open("w", newline="", encoding="utf-8") as handle:
-            _write(answers, handle, form or "jsonl")
-        partial.replace(out)
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}", fix="choose another place") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    def open_store() -> Answering:
+        where = prepare_torch(threads, device)
+        from classic.inference import Predictor
+
+        return Predictor.open(opened, number, where)
+
+    return open_store, {"digest": opened.digest(number), "device": device, "threads": threads}
+
+
+def _engine(
+    name: str, open_predictor: Callable[[], Answering], domain: str | None, batch_size: int, workers: int
+) -> Any:
+    from classic.bulk import local_engine, ray_engine
+
+    if name == "ray":
+        return ray_engine(open_predictor, domain, batch_size, workers)
+    return local_engine(open_predictor(), domain, batch_size)
+
+
+def _into_file(
+    examples: Iterable[Example], out: Path, form: str, engine: Any, job: dict[str, Any], source: Path | None
+) -> None:
+    import uuid
+
+    from classic.bulk import describe_input, predict_file
+
+    # Only a file can be read again from its first row; whatever else was asked is asked anew.
+    asked = {"input": uuid.uuid4().hex if source is None else describe_input(source)}
+    predict_file(examples, out, form, engine, job | asked)
     typer.echo(f"wrote {out}", err=True)
+
+
+def _write(answers: Iterator[Prediction], form: str) -> None:
+    from classic.runtime.records import header, lines
+
+    sys.stdout.write(header(form))
+    for answer in answers:
+        sys.stdout.write(lines([answer], form))
+        sys.stdout.flush()
 
 
 def _form(form: str | None, out: Path | None) -> str | None:
@@ -156,38 +223,6 @@ def _from_standard_input() -> Iterator[Example]:
             raise DataError("not UTF-8", path=place, line=number, expected="JSON lines in UTF-8") from None
         for row in parse_line(line.rstrip("\r\n"), number, place, labelled=False):
             yield row.example
-
-
-def _record(answer: Prediction) -> dict[str, Any]:
-    return {
-        "sentence": answer.sentence,
-        "aspect": answer.aspect,
-        "span": list(answer.span) if answer.span else None,
-        "polarity": str(answer.polarity),
-        "positive": round(answer.probabilities[0], 6),
-        "negative": round(answer.probabilities[1], 6),
-        "neutral": round(answer.probabilities[2], 6),
-        "nearest_domain": answer.nearest_domain,
-        "unfamiliar": answer.unfamiliar,
-        "truncated": answer.truncated,
-        "version": answer.version,
-    }
-
-
-def _write(answers: Iterator[Prediction], handle: TextIO, form: str) -> None:
-    if form == "jsonl":
-        for answer in answers:
-            handle.write(json.dumps(_record(answer), ensure_ascii=False) + "\n")
-            handle.flush()
-        return
-    writer = csv.DictWriter(handle, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for answer in answers:
-        record = _record(answer)
-        span = record.pop("span")
-        record |= {"start": span[0] if span else "", "end": span[1] if span else ""}
-        # A spreadsheet must not take a review for a formula.
-        writer.writerow({key: safe_cell(value) if isinstance(value, str) else value for key, value in record.items()})
 
 
 def _show(answers: list[Prediction]) -> None:

@@ -45,18 +45,23 @@ class DomainMap(nn.Module):
         reach = distances.mean() + _TOLERANCE * distances.std()
         self.reach = torch.cat([self.reach, reach.reshape(1)])
 
-    def distances(self, surfaces: Tensor) -> Tensor:
-        """Mahalanobis distance of each text to each domain's mean, (n, T)."""
+    def whitener(self) -> Tensor:
+        """W (d, d) under which the shared covariance is round: the distance of s to a mean m is |W (s - m)|."""
         covariance = self.scatter / self.count.clamp(min=1)
         width = len(covariance)
         spread = covariance.diagonal().mean().clamp(min=1e-12)  # texts that are all the same have none
-        round_part = spread * torch.eye(width, device=covariance.device)
-        factor = torch.linalg.cholesky((1 - _SHRINKAGE) * covariance + _SHRINKAGE * round_part)
-        gaps = surfaces.unsqueeze(1) - self.means.unsqueeze(0)  # (n, T, d)
-        whitened: Tensor = torch.linalg.solve_triangular(factor, gaps.reshape(-1, width).T, upper=False)
-        return whitened.square().sum(dim=0).sqrt().view(len(surfaces), len(self.means))
+        identity = torch.eye(width, device=covariance.device)
+        factor = torch.linalg.cholesky((1 - _SHRINKAGE) * covariance + _SHRINKAGE * spread * identity)
+        whitener: Tensor = torch.linalg.solve_triangular(factor, identity, upper=False)
+        return whitener
 
-    def locate(self, surfaces: Tensor) -> tuple[Tensor, Tensor]:
+    def distances(self, surfaces: Tensor, whitener: Tensor | None = None) -> Tensor:
+        """Mahalanobis distance of each text to each domain's mean, (n, T); ``whitener`` is computed if it is not given."""
+        turn = self.whitener() if whitener is None else whitener
+        gaps = (surfaces @ turn.T).unsqueeze(1) - (self.means @ turn.T).unsqueeze(0)  # (n, T, d)
+        return gaps.square().sum(dim=2).sqrt()
+
+    def locate(self, surfaces: Tensor, whitener: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Nearest domain (n,) and whether a text is unlike every domain (n,)."""
-        distances = self.distances(surfaces)
+        distances = self.distances(surfaces, whitener)
         return distances.argmin(dim=1), (distances > self.reach).all(dim=1)

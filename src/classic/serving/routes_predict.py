@@ -32,6 +32,7 @@ from classic.serving.schemas import (
     StatusAnswer,
 )
 from classic.serving.service import Service
+from classic.systems import METHODS
 from classic.types import POLARITIES, Prediction, Scenario
 
 router = APIRouter(tags=["try"])
@@ -153,7 +154,7 @@ async def status(service: TheService) -> dict[str, Any]:
         "domains": learned,
         "method": store.settings["system"]["method"],
         "scenario": store.settings["system"]["scenario"],
-        "keeps_texts": bool(predictor and predictor.learner.method.keeps_data),
+        "keeps_texts": METHODS[store.settings["system"]["method"]].build.keeps_data,
         "ready": predictor is not None and not service.draining,
         "batching": config.limits.together,
         "waiting": service.live.batcher.waiting,

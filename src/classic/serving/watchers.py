@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
+from weakref import WeakSet
 
 from classic.serving.problems import ApiError
 
@@ -17,12 +18,13 @@ class Watchers:
     """Everybody who looks on."""
 
     def __init__(self) -> None:
-        self._watching: dict[str, set[_Watcher]] = {}
+        # Weakly: a client that leaves before its stream begins must not count for ever.
+        self._watching: dict[str, WeakSet[_Watcher]] = {}
         self._closed = False
 
     def tell(self, job: str, event: str, value: Any) -> None:
         """Sends an event to all watchers of a job."""
-        for watcher in self._watching.get(job, ()):
+        for watcher in list(self._watching.get(job, ())):
             watcher.put(event, value)
 
     def close(self) -> None:
@@ -41,7 +43,7 @@ class Watchers:
         watcher.put("job", job)
         if self._closed:
             watcher.put("bye", {})
-        self._watching.setdefault(job["id"], set()).add(watcher)
+        self._watching.setdefault(job["id"], WeakSet()).add(watcher)
         return self._stream(job["id"], watcher)
 
     async def _stream(self, job: str, watcher: _Watcher) -> AsyncIterator[bytes]:
@@ -53,8 +55,6 @@ class Watchers:
                     yield b": \n\n"
         finally:
             self._watching[job].discard(watcher)
-            if not self._watching[job]:
-                del self._watching[job]
 
 
 class _Watcher:

@@ -13,6 +13,7 @@ export async function followJob(id, signal, on) {
     try {
       const response = await request(`/v1/jobs/${id}/events`, { signal: AbortSignal.any([signal, silence.signal]) });
       for await (const { event, data } of read(response.body, silence)) {
+        if (signal.aborted) return; // what was read before is nobody's business any more
         wait = 500;
         on(event, data);
         if (event === "end") return;

@@ -1,0 +1,112 @@
+"""`classic export`: a store's model as a folder that needs no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from classic.cli.options import AsJson, StorePath, Threads, prepare_torch, print_json
+
+if TYPE_CHECKING:
+    from classic.types import Example
+
+
+def export(
+    store: StorePath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The new folder.", show_default=False)],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="onnx: 32 bits, the same answers. int8: 8 bits, smaller and faster, a few answers may differ. "
+            "hf: for plain transformers, where the model allows it.",
+        ),
+    ] = "onnx",
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Texts on which export and store are compared: [NAME=]PATH as in `evaluate`, or asc19 for the paper's "
+            "test sets. May be repeated. Default: the demo domains' test sets.",
+            show_default=False,
+        ),
+    ] = None,
+    version: Annotated[int | None, typer.Option(help="Export an older version.", show_default=False)] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(help="Whose model; only in a store that learns task-incrementally.", show_default=False),
+    ] = None,
+    max_gap: Annotated[
+        float | None, typer.Option(help="Largest difference of a logit that is published.", show_default=False)
+    ] = None,
+    max_flips: Annotated[
+        float | None, typer.Option(help="Largest share of changed answers that is published.", show_default=False)
+    ] = None,
+    max_drop: Annotated[
+        float | None, typer.Option(help="Largest fall of the macro-F1 that is published.", show_default=False)
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the model, masks folded in and dead units left out, into a folder that `classic predict` runs without torch.
+
+    Before the folder is published, export and store answer the same questions; beyond the limits nothing is written.
+
+    Examples:
+        classic export reviews.store -o reviews.onnx --on camera=camera_test.csv
+
+        classic predict reviews.onnx new_reviews.csv -o answers.csv
+    """
+    from dataclasses import replace
+
+    from classic.store import Store
+
+    opened = Store.open(store)
+    sets = _sets(on or [], opened.domains(version))
+    prepare_torch(threads, "cpu")
+    from classic.export import export_store
+    from classic.export.parity import Limits
+
+    usual = Limits.of(form)
+    limits = replace(
+        usual,
+        gap=usual.gap if max_gap is None else max_gap,
+        flips=usual.flips if max_flips is None else max_flips,
+        drop=usual.drop if max_drop is None else max_drop,
+    )
+    parity = export_store(opened, out, form, version=version, domain=domain, sets=sets, limits=limits)
+    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    if as_json:
+        print_json({"folder": str(out), "bytes": size, "parity": parity.to_dict()})
+        return
+    typer.echo(f"compared on {parity.examples} examples, {parity.texts}:")
+    typer.echo(f"  largest difference of a logit  {parity.gap:.2g}")
+    typer.echo(f"  answers that changed           {parity.flips} of {parity.examples}")
+    if parity.store_f1 is not None and parity.export_f1 is not None:
+        typer.echo(f"  macro-F1, own classes          {parity.store_f1:.4f} -> {parity.export_f1:.4f}")
+    typer.echo(f"wrote {out} ({size / 1e6:.0f} MB)")
+
+
+def _sets(entries: list[str], domains: list[str]) -> dict[str, list[Example]] | None:
+    from classic.data import DOMAINS, load_domain, read_examples
+    from classic.data.tasks import split_files
+    from classic.errors import InputError
+
+    sets: dict[str, list[Example]] = {}
+    for entry in entries:
+        if entry == "asc19":
+            paper = [known.name for known in DOMAINS if known.name in domains]
+            if not paper:
+                raise InputError("this store has learned none of the paper's domains", fix="give files instead")
+            sets |= {name: list(load_domain(name).test) for name in paper}
+            continue
+        name, separator, path = entry.partition("=")
+        file = Path(path if separator else entry)
+        if file.is_dir():
+            files = split_files(file)
+            if "test" not in files:
+                raise InputError(f"{file} has no test file", fix="name the file itself")
+            file = files["test"]
+        sets[name if separator else str(file)] = list(read_examples(file, labelled=False))
+    return sets or None

@@ -1,0 +1,49 @@
+"""The folder for plain transformers: only for systems that are a BERT and a head, nothing else (decision 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from classic.backbones.bert import Bert
+from classic.backbones.encoder import encoder_folder
+from classic.backbones.plain import load_plain, save_plain
+from classic.errors import IncompatibleError
+from classic.folding import Folded
+from classic.learning import Learner
+from classic.types import Example
+
+_BATCH = 32
+
+
+def write_folder(folded: Folded, learner: Learner, folder: Path) -> None:
+    """Writes config.json, model.safetensors and the tokenizer.
+
+    Raises:
+        IncompatibleError: The system is more than a BERT and a head.
+    """
+    backbone, settings = learner.method.model.backbone, learner.config.complete().backbone_config
+    if not isinstance(backbone, Bert):
+        raise IncompatibleError(
+            f"a model on backbone {learner.config.backbone!r} has adapters, which no class of transformers computes",
+            fix="export it with --format onnx, which onnxruntime runs without torch and without this package",
+        )
+    source = encoder_folder(settings["encoder"])
+    save_plain(backbone.encoder, settings["pooling"], folded.head, source, folded.tokenizer.max_length, folder)
+
+
+def answers_of(folder: Path, folded: Folded) -> Callable[[Sequence[Example]], Any]:
+    """The logits of a written folder."""
+    logits = load_plain(folder)
+
+    def answer(examples: Sequence[Example]) -> Any:
+        found = [
+            logits(folded.tokenizer.collate(examples[start : start + _BATCH]).inputs).numpy()
+            for start in range(0, len(examples), _BATCH)
+        ]
+        return np.concatenate(found)
+
+    return answer

@@ -1,0 +1,113 @@
+"""The gate before an export is published: does the exported model answer as the store does?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from classic.errors import ClassicError
+from classic.evaluation.metrics import macro_f1
+from classic.types import Example
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+Logits = Callable[[Sequence[Example]], Array]
+
+
+class ParityError(ClassicError):
+    """An exported model does not answer as the store does, so it was not published."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far an exported model may be from the store.
+
+    Attributes:
+        gap: Largest difference of two logits.
+        flips: Largest share of answers with another polarity.
+        drop: Largest fall of the mean macro-F1 over each set's own classes.
+    """
+
+    gap: float
+    flips: float
+    drop: float
+
+    @classmethod
+    def of(cls, kind: str) -> Limits:
+        """The usual limits: in 32 bits nothing may change; in 8 bits one answer in a hundred, and a point."""
+        return cls(gap=float("inf"), flips=0.01, drop=0.01) if kind == "int8" else cls(gap=1e-4, flips=0.0, drop=0.0)
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How an exported model compares with the store.
+
+    Attributes:
+        texts: Where the texts come from.
+        examples: How many there are.
+        gap: Largest difference of two logits.
+        flips: How many answers have another polarity.
+        store_f1: Mean macro-F1 of the store over the labelled sets, each over its own classes; None without labels.
+        export_f1: The same of the export.
+    """
+
+    texts: str
+    examples: int
+    gap: float
+    flips: int
+    store_f1: float | None
+    export_f1: float | None
+
+    @property
+    def change(self) -> float:
+        """Of the macro-F1; negative is worse."""
+        return 0.0 if self.store_f1 is None or self.export_f1 is None else self.export_f1 - self.store_f1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    def require(self, limits: Limits) -> None:
+        """Refuses what lies beyond the limits.
+
+        Raises:
+            ParityError: It does; the message says by how much.
+        """
+        beyond = []
+        if self.gap > limits.gap:
+            beyond.append(f"a logit differs by {self.gap:.2g} (at most {limits.gap:.2g})")
+        if self.flips > limits.flips * self.examples:
+            beyond.append(f"{self.flips} of {self.examples} answers changed (at most {limits.flips:.2%})")
+        if -self.change > limits.drop:
+            beyond.append(f"macro-F1 fell by {-self.change:.4f} (at most {limits.drop:.4f})")
+        if beyond:
+            raise ParityError(
+                f"the exported model does not answer as the store does: {'; '.join(beyond)}; nothing was written",
+                fix="use another format, or raise the limit if you can live with it (--max-gap, --max-flips, --max-drop)",
+            )
+
+
+def compare(store: Logits, export: Logits, sets: Mapping[str, Sequence[Example]], texts: str) -> Parity:
+    """Asks both about the same texts.
+
+    Args:
+        store: The store's logits for some examples.
+        export: The export's.
+        sets: Examples by name; a set counts for the macro-F1 if it is labelled.
+        texts: Where they come from.
+    """
+    gap, flips, total = 0.0, 0, 0
+    scores: list[tuple[float, float]] = []
+    for examples in sets.values():
+        before, after = store(examples), export(examples)
+        gap = max(gap, float(np.abs(before - after).max()))
+        said, says = before.argmax(axis=1), after.argmax(axis=1)
+        flips, total = flips + int((said != says).sum()), total + len(examples)
+        true = [example.polarity.column for example in examples if example.polarity is not None]
+        if len(true) == len(examples):
+            own = sorted(set(true))
+            scores.append((macro_f1(true, said.tolist(), labels=own), macro_f1(true, says.tolist(), labels=own)))
+    means = [sum(column) / len(scores) for column in zip(*scores, strict=True)] if scores else [None, None]
+    return Parity(texts, total, gap, flips, *means)

@@ -1,0 +1,7 @@
+"""Prediction from an exported folder, without torch: onnxruntime, tokenizers and numpy are all it needs."""
+
+from __future__ import annotations
+
+from classic.runtime.predictor import Predictor
+
+__all__ = ["Predictor"]

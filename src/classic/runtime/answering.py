@@ -1,0 +1,118 @@
+"""What every predictor does, whichever engine computes: aspects to examples, streams to windows, numbers to answers."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+from classic.errors import InputError
+from classic.types import POLARITIES, Example, Prediction, make_example
+
+WINDOW = 1024
+"""Examples read ahead and sorted by length; bounds the memory of a stream."""
+
+TOKENS = 384
+"""Computed at once on a CPU: more do not fit its caches and are slower."""
+
+
+class Answering(ABC):
+    """Answers about sentences and their aspects.
+
+    Attributes:
+        version: The number of the store's version that answers.
+    """
+
+    version: int
+
+    @property
+    @abstractmethod
+    def domains(self) -> list[str]:
+        """The domains it has learned, in order."""
+
+    @abstractmethod
+    def check_domain(self, domain: str | None) -> None:
+        """Refuses a domain it cannot answer for, or the lack of one where it must be told."""
+
+    @abstractmethod
+    def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
+        """The answers to some examples, in their order, for a domain that was checked."""
+
+    def predict(
+        self,
+        sentence: str,
+        aspects: Sequence[str | tuple[int, int]],
+        *,
+        domain: str | None = None,
+    ) -> list[Prediction]:
+        """One prediction per aspect.
+
+        Args:
+            sentence: The sentence.
+            aspects: Aspect terms, or character spans (start, end) of them in the sentence.
+            domain: The domain, in a store that learns task-incrementally; not needed otherwise.
+        """
+        examples = [make_example(sentence, aspect) for aspect in aspects]
+        return list(self.stream(examples, domain=domain))
+
+    def stream(
+        self,
+        examples: Iterable[Example],
+        *,
+        domain: str | None = None,
+        batch_size: int = 32,
+        window: int = WINDOW,
+    ) -> Iterator[Prediction]:
+        """Predictions in the order of the examples.
+
+        Args:
+            examples: What is asked; read a window ahead, so memory stays flat on any file.
+            domain: As in `predict`.
+            batch_size: Examples computed at once.
+            window: How many examples are read before the first is answered; more of them are sorted better by length.
+        """
+        self.check_domain(domain)
+        waiting = iter(examples)
+        while ahead := list(itertools.islice(waiting, window)):
+            yield from self.answer(ahead, domain, batch_size)
+
+
+def like_length(lengths: Sequence[int], batch_size: int, tokens: int = TOKENS) -> Iterator[list[int]]:
+    """Rows of batches of texts of like length, each once, the shortest first.
+
+    Args:
+        lengths: Tokens of each text.
+        batch_size: Most texts in a batch.
+        tokens: Most tokens in a batch, padding included; a longer text is a batch by itself.
+    """
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[row] > tokens):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def as_prediction(
+    example: Example, shares: Sequence[float], nearest: str, unfamiliar: bool, truncated: bool, version: int
+) -> Prediction:
+    """A prediction from the probabilities of the polarities."""
+    best = max(range(len(POLARITIES)), key=lambda column: shares[column])
+    return Prediction(
+        sentence=example.sentence,
+        aspect=example.aspect,
+        span=example.span,
+        polarity=POLARITIES[best],
+        probabilities=(shares[0], shares[1], shares[2]),
+        nearest_domain=nearest,
+        unfamiliar=unfamiliar,
+        truncated=truncated,
+        version=version,
+    )
+
+
+def unknown_domain(domain: str, known: list[str]) -> InputError:
+    """The error for a domain that was never learned."""
+    return InputError(f"this store has not learned a domain {domain!r}", fix=f"it knows {', '.join(known)}")
