@@ -39,9 +39,9 @@ def go(page: Page, screen: str) -> None:
     page.get_by_role("navigation").get_by_role("link", name=screen).click()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
+    """Debian's Chromium. No longer than a module: while Playwright runs, no other test of the process may run a loop."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("there is no Chromium; apt-get install chromium")
