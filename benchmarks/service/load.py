@@ -234,16 +234,17 @@ def make_store(folder: Path) -> Path:
 
 def measure(store: Path, seconds: float) -> dict[str, Any]:
     found: dict[str, Any] = {"domains": len(Store.open(store).domains())}
-    with Server(store) as server:
+    with Server(store, "--batching", "off") as server:
         asyncio.run(closed_loop(server.url, 8, 2))  # warm
+        found["batching_off"] = [asyncio.run(closed_loop(server.url, clients, seconds)) for clients in CLIENTS]
+    with Server(store) as server:
+        asyncio.run(closed_loop(server.url, 8, 2))
         found["batching_on"] = [asyncio.run(closed_loop(server.url, clients, seconds)) for clients in CLIENTS]
         peak = max(row["sentences_per_second"] for row in found["batching_on"])
+        os.nice(10)  # hundreds of clients are somebody else's machines: they must not take the service's cores
         found["overload"] = asyncio.run(open_loop(server.url, OVERLOAD * peak, seconds))
         found["overload"]["share_of_peak"] = found["overload"]["goodput_per_second"] / peak
         found["moves"] = asyncio.run(moves(server.url, 0.2))
-    with Server(store, "--batching", "off") as server:
-        asyncio.run(closed_loop(server.url, 8, 2))
-        found["batching_off"] = [asyncio.run(closed_loop(server.url, clients, seconds)) for clients in CLIENTS]
     found["batching_ratio"] = {
         str(on["clients"]): on["sentences_per_second"] / off["sentences_per_second"]
         for on, off in zip(found["batching_on"], found["batching_off"], strict=True)

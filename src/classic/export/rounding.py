@@ -17,7 +17,7 @@ from classic.folding import Folded
 from classic.types import Example
 
 _STRENGTHS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # how much of the input's unevenness is moved into the weight
-_TOLERANCE = 0.03  # largest error of a product, relative to its size
+_TOLERANCE = 0.02  # largest error of a product, relative to its size
 _ROWS = 1024  # tokens per layer that strengths are compared on
 _BATCH = 32
 
