@@ -175,7 +175,9 @@ def _take(handle: BinaryIO, out: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise _BusyError(f"another process is writing {out}", fix="wait for it to end, or choose another name") from None
+        raise _BusyError(
+            f"another process is writing {out}", fix="wait for it to end, or choose another name"
+        ) from None
 
 
 def _read_journal(journal: Path, key: str) -> tuple[int, int]:
