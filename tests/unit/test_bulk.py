@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -175,3 +176,44 @@ def test_a_real_kill_loses_and_doubles_nothing(tmp_path: Path, taught_path: Path
     assert out.read_bytes() == whole.read_bytes()
     sentences = [json.loads(line)["sentence"] for line in out.read_text().splitlines()]
     assert sentences == [f"the screen {number} is good" for number in range(3 * bulk.CHUNK // 2)]
+
+
+def test_ray_writes_what_this_process_writes(tmp_path: Path, taught_path: Path) -> None:
+    """The command itself, with two workers and more chunks than workers, on loopback; no token stays in the home folder."""
+    if importlib.util.find_spec("ray") is None:  # importing it here would be before its token is set
+        pytest.skip("needs Ray: pip install 'classic-asc[ray]'")
+    pytest.importorskip("onnx")
+    from classic.export import export_store
+    from classic.store import Store
+
+    folder, source, home = tmp_path / "toy.onnx", tmp_path / "in.jsonl", tmp_path / "home"
+    export_store(Store.open(taught_path), folder)
+    home.mkdir()
+    with source.open("w") as handle:
+        for number in range(5 * bulk.CHUNK // 2):
+            handle.write(json.dumps({"sentence": f"the screen {number} is good", "aspect": "screen"}) + "\n")
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+
+    program = """
+import sys
+from classic.cli.main import run
+try:
+    run()
+finally:
+    if "ray" in sys.modules:
+        print(*[node["NodeManagerAddress"] for node in sys.modules["ray"].nodes()])
+"""
+
+    def predict(out: Path, *engine: str) -> str:
+        asked = [sys.executable, "-c", program, "predict", folder, source, "-o", out, "--threads", "1", *engine]
+        given = surroundings | {"HOME": str(home)}
+        done = subprocess.run(list(map(str, asked)), capture_output=True, text=True, check=False, env=given)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+    assert predict(here) == ""
+    assert predict(there, "--engine", "ray", "--workers", "2") == "127.0.0.1\n"
+    assert there.read_bytes() == here.read_bytes()
+    assert len(here.read_text().splitlines()) == 5 * bulk.CHUNK // 2
+    assert not (home / ".ray").exists()

@@ -9,7 +9,10 @@ import typer
 
 from classic._version import __version__
 from classic.cli import bench, data, demo, evaluate, export, learn, predict, report, serve, store, systems
-from classic.errors import ClassicError
+from classic.errors import ClassicError, InputError
+
+_LEARNING = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
+_EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
 
 app = typer.Typer(
     name="classic",
@@ -61,7 +64,7 @@ app.add_typer(systems.app, name="systems")
 def run() -> None:
     """Entry point: one clear message for a mistake, a traceback only for a bug."""
     try:
-        app()
+        _call()
     except ClassicError as error:
         from rich.console import Console
         from rich.text import Text
@@ -76,3 +79,17 @@ def run() -> None:
     except BrokenPipeError:  # `classic predict ... | head`
         sys.stderr.close()
         sys.exit(0)
+
+
+def _call() -> None:
+    """Calls the command; what a light installation has not got is told with the line that installs it."""
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        missing, command = (error.name or "").partition(".")[0], sys.argv[1]
+        if missing not in _LEARNING:  # a bug, or somebody's own method
+            raise
+        fix = f"pip install 'classic-asc[{_EXTRAS.get(command, 'learn')}]'"
+        if command == "predict":
+            fix += " for a store, 'classic-asc[runtime]' for a folder that `classic export` wrote"
+        raise InputError(f"`classic {command}` needs {missing}, which is not installed", fix=fix) from None

@@ -1,11 +1,9 @@
-"""The torch-free predictor: the same answers, whole files only, no torch in the process."""
+"""The torch-free predictor: the same answers, whole files only."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,20 +63,6 @@ def test_the_texts_ask_for_everything(predictor: Predictor, texts: list[Example]
 def test_a_repeated_aspect_is_told_apart_by_its_span(predictor: Predictor) -> None:
     first, second = predictor.predict(REPEATED, [(4, 8), (26, 30)])
     assert first.probabilities != second.probabilities
-
-
-def test_torch_is_never_imported(folder: Path) -> None:
-    program = (
-        "import sys; sys.modules['torch'] = None; sys.modules['transformers'] = None\n"
-        "from classic.runtime import Predictor\n"
-        f"print(Predictor({str(folder)!r}, 1).predict('the screen is good', ['screen'])[0].polarity)\n"
-        "from classic.cli.main import app\n"
-        f"app(['predict', {str(folder)!r}, 'the screen is good', '--aspect', 'screen', '--json', '--threads', '1'])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
-    assert json.loads(second)["polarity"] == first
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
