@@ -11,9 +11,7 @@ import fcntl
 import hashlib
 import itertools
 import json
-import logging
 import os
-import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any, BinaryIO
 
 from classic.errors import ClassicError, InputError
 from classic.files import json_bytes, sync_folder, write_json
+from classic.raystart import start_ray
 from classic.runtime.answering import WINDOW, Answering
 from classic.runtime.records import header, lines, record
 from classic.types import Example, Prediction, make_example
@@ -46,27 +45,14 @@ def local_engine(predictor: Answering, domain: str | None, batch_size: int) -> E
 def ray_engine(open_predictor: Callable[[], Answering], domain: str | None, batch_size: int, workers: int) -> Engine:
     """Answers in worker processes, on this machine or on the cluster that `RAY_ADDRESS` names.
 
-    Ray started here listens on loopback only and asks for a token that nobody else has.
-
     Args:
         open_predictor: Opens the predictor in a worker; its paths must mean the same on every machine.
         domain: As in `Predictor.predict`.
         batch_size: Examples computed at once.
         workers: How many processes, with one CPU each.
     """
-    here = "RAY_ADDRESS" not in os.environ
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told that this program runs
-    if here:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # before the import, which reads them
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        # Ray's name for keeping to loopback, on Linux as well; an address of 127.0.0.1 it would replace by the machine's.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    try:
-        import ray
-    except ImportError:
-        raise InputError(
-            "the engine ray needs Ray", fix="pip install 'classic-asc[ray]', or use --engine local"
-        ) from None
+    # As many CPUs as workers, whatever the machine has: a worker without one would be waited for in vain.
+    ray = start_ray(os.environ.get("RAY_ADDRESS"), workers, extra="ray")
 
     class Worker:
         def __init__(self) -> None:
@@ -76,17 +62,6 @@ def ray_engine(open_predictor: Callable[[], Answering], domain: str | None, batc
             return next(self.engine([chunk]))
 
     def answer(chunks: Iterable[Chunk]) -> Iterator[list[Prediction]]:
-        if here:  # as many CPUs as workers, whatever the machine has: one without a CPU would be waited for in vain
-            ray.init(
-                "local",
-                num_cpus=workers,
-                ignore_reinit_error=True,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.WARNING,
-            )
-        else:
-            ray.init(ignore_reinit_error=True, log_to_driver=False, logging_level=logging.WARNING)
         actor: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Worker)
         pool = [actor.remote() for _ in range(workers)]
         waiting: deque[Any] = deque()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import Any
 
 from classic.benchmark.job import Job, claimed, clean_up, execute
 from classic.benchmark.spec import Spec, training_key
-from classic.errors import InputError, TrainingError
+from classic.errors import TrainingError
+from classic.raystart import start_ray
 from classic.types import Task
 
 _RETRIES = 5  # of a job whose machine was lost; it goes on where it stopped if the work folder is shared
@@ -41,7 +40,7 @@ class OnRay:
         jobs = [job for job in jobs if not done(job)]
         if not jobs:
             return
-        ray = _connect(self.address)
+        ray = start_ray(self.address, os.cpu_count() or 1, extra="bench")
         try:
             yield from self._work(ray, jobs, tell)
         finally:
@@ -105,31 +104,3 @@ def _on_a_worker(plain: dict[str, Any], tasks: list[Task], news: Any) -> list[di
         results = execute(job, tasks, news.say.remote)
         clean_up(job, training)
     return results
-
-
-def _connect(address: str | None) -> Any:
-    os.environ.setdefault("RAY_AUTH_MODE", "token")  # before the import, which reads them
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    if address is None:
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    try:
-        import ray
-    except ImportError:
-        raise InputError("the engine ray needs Ray", fix="pip install 'classic-asc[bench]'") from None
-    if address is None:
-        ray.init(
-            num_cpus=os.cpu_count(),
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.WARNING,
-            _node_ip_address="127.0.0.1",
-        )
-    else:
-        try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
-        except (ConnectionError, RuntimeError) as error:
-            raise InputError(
-                f"no Ray cluster answers at {address!r} ({error})",
-                fix="check the address, and RAY_AUTH_TOKEN if the cluster asks for a token",
-            ) from None
-    return ray
