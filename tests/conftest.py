@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from hypothesis import settings
 from classic.types import POLARITIES, Example, Polarity, Scenario, Task
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from classic.systems import SystemConfig
 
 # No deadline: the machine may be busy. The same examples every time: a failure can be run again.
@@ -179,3 +181,25 @@ def taught_path(
 def taught_store(tmp_path: Path, taught_path: Path) -> Path:
     """A copy of the store of three learned domains, to be changed or damaged."""
     return Path(shutil.copytree(taught_path, tmp_path / "toy.store"))
+
+
+# --- a browser (serving, benchmark) ---
+
+CHROMIUM_FLAGS = (
+    "--no-sandbox --disable-gpu --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium. No longer than a module: while Playwright runs, no other test of the process may run a loop."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no Chromium; apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS.split())
+        yield started
+        started.close()

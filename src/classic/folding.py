@@ -17,8 +17,10 @@ from classic.backbones.encoder import PairTokenizer, encoder_folder, pool_mean
 from classic.backbones.pairs import PairBackbone, pair_tokenizer
 from classic.learning import Learner
 from classic.methods.base import Method
+from classic.methods.classic import Classic
 from classic.methods.hat import Hat
 from classic.modules.adapter import Adapter
+from classic.modules.domain_reader import ReadsDomains
 from classic.modules.folded import FoldedBlock, FoldedLayer, as_linear
 from classic.modules.gates import UnitGate
 from classic.modules.heads import Head
@@ -41,12 +43,13 @@ class Folded(nn.Module):
         layers: list[FoldedLayer],
         pool: str | nn.Module,
         head: nn.Linear,
+        reader: nn.Module | None,
         words: Tensor,
         tokenizer: PairTokenizer,
     ) -> None:
         super().__init__()
         self.embeddings, self.layers, self.pool, self.head = embeddings, nn.ModuleList(layers), pool, head
-        self.words = words
+        self.reader, self.words = reader, words
         self.tokenizer = tokenizer
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -61,13 +64,14 @@ class Folded(nn.Module):
         else:
             features = states[:, 0] if self.pool == "cls" else self.pool(states)  # type: ignore[operator]
         surface = pool_mean(nn.functional.embedding(input_ids, self.words), attention_mask)
-        return self.head(features), surface
+        logits: Tensor = self.head(features)
+        return (logits if self.reader is None else self.reader(logits, surface)), surface
 
 
 def can_fold(method: Method) -> bool:
     """Whether a method answers with one plain network of the BERT family over pairs of aspect and sentence."""
     backbone = method.model.backbone
-    if not isinstance(backbone, PairBackbone) or type(method).logits not in (Method.logits, Hat.logits):
+    if not isinstance(backbone, PairBackbone) or type(method).logits not in (Method.logits, Hat.logits, Classic.logits):
         return False
     shape: Any = backbone.encoder.config
     return shape.model_type in _FAMILY and all(_is_plain(plastic) for plastic in backbone.plastic().values())
@@ -94,7 +98,8 @@ def fold(learner: Learner, task: int | None = None) -> Folded:
         embeddings = _Projected(embeddings, parts["embeddings_project"])
     words = backbone.first_words if isinstance(backbone, Bert) else encoder.embeddings.word_embeddings.weight
     pool = encoder.pooler if settings["pooling"] == "pooler" else settings["pooling"]
-    return Folded(embeddings, layers, pool, head, words, tokenizer).eval()
+    reader = method.reader(task) if isinstance(method, ReadsDomains) else None
+    return Folded(embeddings, layers, pool, head, reader, words, tokenizer).eval()
 
 
 class _Projected(nn.Module):

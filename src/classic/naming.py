@@ -1,6 +1,6 @@
 """Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
 
-    METHOD[+csc][+last|+ent][-csc][-ced][-cks]@BACKBONE[/dil|/til]
+    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains]@BACKBONE[/dil|/til]
 
 Reading a name needs no torch; building the system does.
 """
@@ -23,6 +23,15 @@ _FORM = re.compile(
 )
 _RULES = {"last": TaskId.LAST, "ent": TaskId.ENTROPY}
 _TOKEN_BACKBONES = ("bert_frozen", "w2v")
+
+# What CLASSIC is without one of its parts: the paper's three losses, and what we added.
+_WITHOUT: dict[str, tuple[str, Any]] = {
+    "csc": ("method.csc", 0.0),
+    "ced": ("method.ced", 0.0),
+    "cks": ("method.cks", 0.0),
+    "shares": ("method.shares", "learned"),
+    "domains": ("method.domains", "blind"),
+}
 
 # The network a method has in the paper where it is not the backbone's usual one (systems with token states only).
 _NETWORKS: dict[str, dict[str, Any]] = {
@@ -63,8 +72,9 @@ def read_name(text: str) -> Name:
         if option not in {"csc", *_RULES}:
             raise InputError(f"unknown option +{option} in {text!r}", fix="known: +csc, +last, +ent")
     for option in minus:
-        if option not in {"csc", "ced", "cks"} or found["method"] != "classic":
-            raise InputError(f"unknown option -{option} in {text!r}", fix="known: -csc, -ced, -cks, of classic")
+        if option not in _WITHOUT or found["method"] != "classic":
+            known = ", ".join(f"-{each}" for each in _WITHOUT)
+            raise InputError(f"unknown option -{option} in {text!r}", fix=f"known: {known}, of classic")
     return Name(found["method"], plus, minus, found["backbone"], Scenario(found["scenario"] or "dil"))
 
 
@@ -95,7 +105,7 @@ def parse(
         if name.method not in {"one", "ncl"}:
             raise IncompatibleError(f"+csc is an option of one and ncl, not of {name.method}", fix="leave it out")
         settings["method.csc"] = 1.0
-    settings |= {f"method.{term}": 0.0 for term in name.minus}
+    settings |= dict(_WITHOUT[part] for part in name.minus)
     rules = [_RULES[option] for option in name.plus if option in _RULES]
     config = SystemConfig.preset(
         preset,

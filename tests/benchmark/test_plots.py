@@ -97,7 +97,7 @@ def test_png_is_the_default_and_separate_networks_have_nothing_to_transfer(tmp_p
 def test_what_cannot_be_drawn_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no finished run"):
         list(draw_all("main", Selection(orders=(3,)), folder, tmp_path))
-    with pytest.raises(InputError, match="have no pictures"):
+    with pytest.raises(InputError, match="no finished trial"):
         list(draw_all("search", Selection(), folder, tmp_path))
     with pytest.raises(InputError, match="jpg"):
         list(draw_all("main", CHOSEN, folder, tmp_path, "jpg"))

@@ -58,7 +58,7 @@ def test_the_main_table_by_hand(folder: Path) -> None:
     both better: p = 2/4, the larger of two and so left as it is.
     """
     text = render(make_table("main", FOUR, folder), "markdown")
-    found, notes = text.split("\n\n5 of 8 runs")
+    found, notes = text.split("\n\n- 5 of 8 runs")
     assert f"{found}\n" == GOLDEN
     assert "order 0–1, seed 0; 2 tasks; over minilm" in notes
     assert "classic bench table main --systems" in notes
@@ -233,11 +233,11 @@ def test_html_escapes_and_says_its_language(folder: Path) -> None:
 
 def test_a_page_gets_the_table_between_its_marks() -> None:
     page = "a\n<!-- results:begin -->\nold\n<!-- results:end -->\nb\n"
-    new = put_between_marks(page, "new\n", "README.md")
+    new = put_between_marks(page, "new\n", "README.md", "results")
     assert new == "a\n<!-- results:begin -->\nnew\n<!-- results:end -->\nb\n"
-    assert put_between_marks(new, "new\n", "README.md") == new
+    assert put_between_marks(new, "new\n", "README.md", "results") == new
     with pytest.raises(InputError, match=r"README\.md does not have the two marks"):
-        put_between_marks("nothing", "new", "README.md")
+        put_between_marks("nothing", "new", "README.md", "results")
 
 
 def test_a_name_that_is_no_table_or_format_is_refused(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`classic bench table` and `classic bench plot`."""
+"""`classic bench table`, `plot` and `picture`: options in, files out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from result_files import write_result
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from classic.cli.main import app
@@ -60,7 +61,11 @@ def test_writes_a_table_into_a_page_and_again_the_same(results: Path, tmp_path: 
         (("table", "main", "--format", "markdown", "--write", "nowhere.md"), "no page"),
         (("table", "mian"), "mian"),
         (("table", "main", "--format", "word"), "word"),
+        (("table", "main", "--budget", "large"), "large"),
+        (("table", "main", "--orders", "first"), "not a list of numbers"),
         (("plot", "main"), "nowhere to draw"),
+        (("picture", "main", "-o", "main.jpg"), "jpg"),
+        (("picture", "search", "-o", "main.png"), "no final scores"),
     ],
 )
 def test_mistakes_are_told(words: tuple[str, ...], says: str, results: Path) -> None:
@@ -76,3 +81,34 @@ def test_draws_pictures_and_the_page(results: Path, tmp_path: Path) -> None:
     assert found.exit_code == 0
     assert {path.suffix for path in out.iterdir()} == {".svg"}
     assert "Plotly.newPlot" in page.read_text(encoding="utf-8")
+
+
+def test_draws_one_picture_and_shows_it_in_a_page_again_the_same(results: Path, tmp_path: Path) -> None:
+    page, out = tmp_path / "README.md", tmp_path / "docs" / "main.png"
+    out.parent.mkdir()
+    page.write_text("# Mine\n\n<!-- picture:begin -->\n<!-- picture:end -->\n\nEnd\n", encoding="utf-8")
+    words = ("picture", "main", "--systems", NCL, "--short", "--results", results, "-o", out, "--write", page)
+    assert bench(*words).exit_code == 0
+    once, drawn = page.read_text(encoding="utf-8"), out.read_bytes()
+    assert drawn.startswith(b"\x89PNG")
+    assert "](docs/main.png)\n\nMade by `classic bench picture main --systems ncl@bert_adapter --short" in once
+    assert once.endswith("<!-- picture:end -->\n\nEnd\n")
+    assert bench(*words).exit_code == 0
+    assert (page.read_text(encoding="utf-8"), out.read_bytes()) == (once, drawn)
+
+
+@pytest.mark.parametrize("command", ["run", "table", "plot", "picture"])
+def test_every_command_takes_the_same_choice(command: str) -> None:
+    (group,) = [each for each in get_command(app).commands.values() if each.name == "bench"]  # type: ignore[attr-defined]
+    parameters = {parameter.name: parameter for parameter in group.commands[command].params}
+    for name in ("systems", "orders", "seeds", "budget", "backbone", "first", "encoder"):
+        assert parameters[name].opts == [f"--{name}"]
+        assert parameters[name].help
+    assert "chosen" not in parameters
+
+
+def test_what_is_chosen_is_what_is_shown(results: Path) -> None:
+    write_result(results, f"{NCL}/dil", [(0.5, 0.4)], order=2)
+    found = bench("table", "main", "--systems", NCL, "--orders", "1-2", "--results", results, "--format", "markdown")
+    assert "1 of 2 runs; budget quick; order 2, seed 0" in found.stdout
+    assert "0.4000" in found.stdout

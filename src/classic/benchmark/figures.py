@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from classic.benchmark.rows import Row, Run
 from classic.benchmark.statistics import deviation, mean
+from classic.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +41,34 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "classic",  # equal figures, equal bytes
 }
+FORMATS = ("png", "svg", "pdf")
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # equal bytes every time
 _UNTESTED = "#e4e4e4"
+
+
+def drawing() -> AbstractContextManager[None]:
+    """Where figures are drawn and written, all in one style."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("pictures need Matplotlib", fix="pip install 'classic-asc[bench]'") from None
+    return matplotlib.rc_context(STYLE)
+
+
+def check_form(form: str) -> None:
+    """Refuses what is none of FORMATS."""
+    if form not in FORMATS:
+        raise unknown_name("format", form, list(FORMATS))
+
+
+def write_figure(figure: Figure, target: Path | BinaryIO, form: str) -> None:
+    """Writes a figure; equal figures give equal bytes."""
+    figure.savefig(target, format=form, metadata=_METADATA.get(form))
+
+
+def percent(value: float, _: object = None) -> str:
+    """A number on an axis; as many digits as it takes to tell neighbours apart."""
+    return f"{100 * value:.4g}%"
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -64,7 +94,7 @@ def result_matrix(run: Run, title: str) -> Figure:
         )
         place.set_title(METRIC_NAMES[metric])
         place.set_xlabel("tested on")
-        figure.colorbar(image, ax=place, shrink=0.6, format=lambda value, _: f"{value:.0%}")
+        figure.colorbar(image, ax=place, shrink=0.6, format=percent)
     axes[0].set_ylabel("after learning")
     return figure
 
@@ -79,7 +109,7 @@ def share_map(
     grid = [[*(row or ()), *[math.nan] * (len(tasks) - len(row or ()))] for row in values]
     image = heat(place, grid, tasks, tasks, low=0.0, high=1.0, colours="YlGnBu", write=_whole_percent, triangle=True)
     place.set(title=title, xlabel=says[0], ylabel=says[1])
-    figure.colorbar(image, ax=place, shrink=0.6, format=lambda value, _: f"{value:.0%}")
+    figure.colorbar(image, ax=place, shrink=0.6, format=percent)
     return figure
 
 
@@ -93,7 +123,7 @@ def capacity_bars(capacity: Sequence[Mapping[str, float] | None], tasks: Sequenc
         bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
     place.set(title=title, ylabel="share of units", ylim=(0, 1))
     place.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right", rotation_mode="anchor")
-    place.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    place.yaxis.set_major_formatter(percent)
     figure.legend(loc="outside lower center", ncols=3)
     return figure
 
@@ -216,7 +246,7 @@ def forward_and_final(rows: Sequence[Row], metric: str) -> Figure:
         place.scatter(x, final.values(), s=18, color="black", zorder=3, label="at the end")
         place.set_title(f"{row.label}, order {run.spec.order}")
         place.set_xticks(x, final, rotation=60, ha="right", rotation_mode="anchor", fontsize=6)
-        place.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        place.yaxis.set_major_formatter(percent)
         place.grid(axis="y", color="#dddddd", linewidth=0.5)
     for place in places[len(rows) :]:  # the last line may not be full
         place.set_visible(False)
@@ -240,7 +270,7 @@ def curves(lines: Mapping[str, Sequence[float]], metric: str) -> Figure:
         place.plot(steps, values, stroke, color=colours[index % len(colours)], marker=".", label=label)
     place.set(title="Average over the tasks learned so far", xlabel="tasks learned", ylabel=METRIC_NAMES[metric])
     place.xaxis.set_major_locator(MaxNLocator(integer=True))
-    place.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    place.yaxis.set_major_formatter(percent)
     place.grid(axis="y", color="#dddddd", linewidth=0.5)
     figure.legend(loc="outside right upper")
     return figure
@@ -259,7 +289,7 @@ def beside_the_paper(rows: Sequence[Row], printed: Sequence[tuple[float, float]]
             place.errorbar(mean(ours), index, xerr=error, color=colour, marker=marker, markersize=5, elinewidth=1)
             place.plot(value, index, marker="|", color="black", markersize=9, markeredgewidth=1.6)
         place.set_title(METRIC_NAMES[metric])
-        place.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        place.xaxis.set_major_formatter(percent)
         place.grid(color="#e4e4e4", linewidth=0.5)
     places[0].set_yticks(range(len(rows)), [f"{row.label}, {row.backbone}" for row in rows])
     places[0].invert_yaxis()
@@ -291,7 +321,7 @@ def against_cost(rows: Sequence[Row]) -> Figure:
             place.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             place.xaxis.set_minor_formatter("")
         place.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        place.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        place.yaxis.set_major_formatter(percent)
         place.grid(color="#e4e4e4", linewidth=0.5)
     places[1].set_xlabel("CPU seconds of training per task")
     _legend(figure, rows)

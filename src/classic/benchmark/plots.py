@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classic.benchmark import figures, transfer
-from classic.benchmark.rows import Row, newest_runs, rows_of, select_row
+from classic.benchmark.rows import Row, Run, newest_runs, rows_of, select_row
 from classic.benchmark.suites import Selection, TableName
 from classic.benchmark.tables import check_name, paper_scores
-from classic.errors import InputError, unknown_name
+from classic.benchmark.trial_figures import search_panels
+from classic.benchmark.trials import searches_of, trials_of
+from classic.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 Picture = tuple[str, "Figure"]
 
 
@@ -23,43 +24,54 @@ def draw_all(name: str, chosen: Selection, folder: Path, out: Path, form: str = 
     """Draws every picture there are numbers for.
 
     Args:
-        name: A table, but not ``search``.
+        name: A table.
         chosen: Which part of it.
         folder: Where the result files are.
         out: Where the pictures go; made if it is not there.
-        form: One of FORMATS.
+        form: One of figures.FORMATS.
 
     Yields:
         The files as they are written.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("pictures need Matplotlib", fix="pip install 'classic-asc[bench]'") from None
-    if form not in FORMATS:
-        raise unknown_name("format", form, list(FORMATS))
-    rows = drawn_rows(name, chosen, folder)
+    figures.check_form(form)
+    if (table := check_name(name)) == "search":
+        pictures = _pictures_of_searches(drawn_trials(chosen, folder))
+    else:
+        rows = drawn_rows(name, chosen, folder)
+        pictures = _pictures(table, rows, alone_rows(rows, chosen, folder))
     out.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(figures.STYLE):
-        for picture, figure in _pictures(check_name(name), rows, alone_rows(rows, chosen, folder)):
+    with figures.drawing():
+        for picture, figure in pictures:
             path = out / f"{picture}.{form}"
-            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)  # equal bytes every time
-            figure.savefig(path, metadata=metadata)
+            figures.write_figure(figure, path, form)
             yield path
 
 
 def drawn_rows(name: str, chosen: Selection, folder: Path) -> list[Row]:
     """The rows of a table that have runs, by final scores; no runs at all are an error."""
-    table = check_name(name)
-    if table == "search":
-        raise InputError("trials of a search have no pictures", fix="see them with `classic bench table search`")
-    rows = [row for row in rows_of(table, chosen, folder) if row.runs and row.when == "final"]
+    rows = [row for row in rows_of(check_name(name), chosen, folder) if row.runs and row.when == "final"]
     if not rows:
-        raise InputError(
-            f"{folder} has no finished run of this part of {name!r}",
-            fix="make some with `classic bench run`, or choose otherwise (--orders, --budget, --first)",
-        )
+        raise nothing_to_draw(name, folder)
     return rows
+
+
+def nothing_to_draw(name: str, folder: Path) -> InputError:
+    """What is said of a part of a table that has no run."""
+    return InputError(
+        f"{folder} has no finished run of this part of {name!r}",
+        fix="make some with `classic bench run`, or choose otherwise (--orders, --budget, --first)",
+    )
+
+
+def drawn_trials(chosen: Selection, folder: Path) -> dict[str, list[Run]]:
+    """The trials of every search, the best first; none at all are an error."""
+    found = searches_of(trials_of(chosen, folder))
+    if not found:
+        raise InputError(
+            f"{folder} has no finished trial of this choice",
+            fix="make some with `classic bench run search`, or choose otherwise (--systems, --budget, --first)",
+        )
+    return found
 
 
 def alone_rows(rows: Sequence[Row], chosen: Selection, folder: Path) -> dict[str, Row]:
@@ -106,6 +118,11 @@ def _pictures(table: TableName, rows: Sequence[Row], alone: dict[str, Row]) -> I
             yield f"forward-transfer-{ending}", figures.differences(lines, title, says)
     for row in rows:
         yield from _pictures_of_runs(row)
+
+
+def _pictures_of_searches(searches: dict[str, list[Run]]) -> Iterator[Picture]:
+    for name, trials in searches.items():
+        yield f"search-{name}", search_panels(trials)
 
 
 def _pictures_of_runs(row: Row) -> Iterator[Picture]:

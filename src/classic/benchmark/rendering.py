@@ -14,7 +14,6 @@ from classic.errors import InputError, unknown_name
 
 Format = Literal["terminal", "markdown", "latex", "html"]
 FORMATS: tuple[Format, ...] = ("terminal", "markdown", "latex", "html")
-BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 _WIDE = 400  # columns of an imaginary terminal: a table that is written to a file is never wrapped
 
 
@@ -31,13 +30,14 @@ def render(table: Table, form: str) -> str:
     return known[form](table)
 
 
-def put_between_marks(page: str, text: str, where: str) -> str:
-    """A page with what stands between its two marks replaced."""
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(END) < page.index(BEGIN):
+def put_between_marks(page: str, text: str, where: str, mark: str) -> str:
+    """A page with what stands between its two marks of a name replaced."""
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(end) < page.index(begin):
         raise InputError(
-            f"{where} does not have the two marks once each, in order", fix=f"put {BEGIN} and {END} into it"
+            f"{where} does not have the two marks once each, in order", fix=f"put {begin} and {end} into it"
         )
-    return f"{page[: page.index(BEGIN)]}{BEGIN}\n{text.strip()}\n{page[page.index(END) :]}"
+    return f"{page[: page.index(begin)]}{begin}\n{text.strip()}\n{page[page.index(end) :]}"
 
 
 def _terminal(table: Table) -> str:
@@ -77,8 +77,8 @@ def _markdown(table: Table) -> str:
         _row([":--" if column.words else "--:" for column in table.columns]),
         *(_row([cell(each) for each in line.cells]) for line in table.lines),
         "",
-        *table.notes,
-        f"Made by `{table.command}`.",
+        *(f"- {note}" for note in table.notes),
+        f"- Made by `{table.command}`.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -15,6 +15,11 @@ TableName = Literal["main", "til", "ablation", "std", "cost", "search"]
 TABLES: tuple[TableName, ...] = ("main", "til", "ablation", "std", "cost", "search")
 UPPER_BOUNDS = ("joint@bert_adapter/dil", "retrain@bert_adapter/dil")
 RELATED = ("bcl@bert_adapter/til",)
+ADDITIONS = (  # CLASSIC without what we added to the paper's
+    "classic-shares@bert_adapter/dil",
+    "classic-domains@bert_adapter/dil",
+    "classic-shares-domains@bert_adapter/dil",
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ def systems_of(table: TableName) -> list[str]:
     if table == "til":
         return [*(f"{row.system}/til" for row in ROWS if row.til), *RELATED]
     if table == "ablation":
-        return [f"{row.system}/dil" for row in ABLATIONS]
+        return [*(f"{row.system}/dil" for row in ABLATIONS), *ADDITIONS]
     return ["classic@bert_adapter/dil"]
 
 

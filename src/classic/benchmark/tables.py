@@ -9,20 +9,22 @@ from pathlib import Path
 
 from classic.benchmark import paper
 from classic.benchmark.cells import MISSING, decimal, p_value, ranges, rounded, signed, size, with_deviation
-from classic.benchmark.rows import MARKS, Row, Run, newest_runs, rows_of
+from classic.benchmark.rows import MARKS, Row, rows_of
 from classic.benchmark.statistics import deviation, mean
 from classic.benchmark.suites import TABLES, Selection, TableName
+from classic.benchmark.trials import trials_of
 from classic.errors import ClassicError, InputError, unknown_name
 from classic.evaluation.matrix import METRICS
 
 TITLES: dict[TableName, str] = {
     "main": "The paper's main table: domain after domain, nobody says the domain (DIL)",
     "til": "Domain after domain, the domain is given (TIL)",
-    "ablation": "CLASSIC without some of its losses (DIL)",
+    "ablation": "CLASSIC without some of its losses, and without what we added (DIL)",
     "std": "Deviation over seeds (DIL)",
     "cost": "What systems cost",
     "search": "Settings that were tried",
 }
+SCORED: tuple[TableName, ...] = ("main", "til", "ablation")  # tables of final scores, which have a short form
 _SCORES = "macro-F1 is over the classes in truth or answers, as in the paper; own classes: over those each domain has."
 _PAPER = "Paper: over BERT-base, means of five orders."
 _GAP = "Δ: ours minus the paper's."
@@ -90,7 +92,7 @@ def make_table(name: str, chosen: Selection, folder: Path, *, short: bool = Fals
         short: Only the systems on adapters and the best one of every other backbone, in fewer columns.
     """
     known = check_name(name)
-    if short and known not in ("main", "til", "ablation"):
+    if short and known not in SCORED:
         raise InputError(f"the table {name!r} has no short form", fix="leave --short out")
     command = command_of("table", known, chosen) + (" --short" if short else "")
     if known == "search":
@@ -123,7 +125,7 @@ def command_of(verb: str, name: TableName, chosen: Selection) -> str:
 
 def _scores(name: TableName, rows: list[Row], command: str, short: bool) -> Table:
     """Ours, the paper's, the gap between them, and the test against CLASSIC."""
-    rows = _shortened(rows) if short else rows
+    rows = shortened(rows) if short else rows
     titles = ["accuracy", "macro-F1", "own classes", "paper acc.", "paper F1"]
     titles += ["p", "runs"] if short else ["Δ acc.", "Δ F1", "p acc.", "p own", "runs"]
     best = {metric: _best(rows, metric) for metric in METRICS}
@@ -138,9 +140,9 @@ def _scores(name: TableName, rows: list[Row], command: str, short: bool) -> Tabl
             cells += [Cell(signed(gap)) for gap in gaps] + [_tested(row, "accuracy")]
         cells += [_tested(row, "fair_f1"), _count(row)]
         lines.append(_line(row, cells))
-    notes = [_what_was_run(rows), "± is the standard deviation over orders.", _SCORES]
+    notes = [what_was_run(rows), "± is the standard deviation over orders.", _SCORES]
     notes += [_PAPER, f"{_TEST} {_SHORT}"] if short else [f"{_PAPER} {_GAP}", _TEST]
-    return _table(name, titles, lines, [*notes, *_legend(rows)], command)
+    return _table(name, titles, lines, [*notes, *legend_of(rows)], command)
 
 
 def _std(rows: list[Row], command: str) -> Table:
@@ -155,8 +157,8 @@ def _std(rows: list[Row], command: str) -> Table:
             cells += [Cell(decimal(mean(values))), Cell(decimal(deviation(values)))]
             cells += [Cell(decimal(printed))] if printed is not None else []
         lines.append(_line(row, [*cells, _count(row)]))
-    notes = [_what_was_run(rows), "± is the standard deviation over the runs; the paper's is over five seeds.", _SCORES]
-    return _table("std", titles, lines, [*notes, *_legend(rows)], command)
+    notes = [what_was_run(rows), "± is the standard deviation over the runs; the paper's is over five seeds.", _SCORES]
+    return _table("std", titles, lines, [*notes, *legend_of(rows)], command)
 
 
 def _cost(rows: list[Row], command: str) -> Table:
@@ -186,18 +188,17 @@ def _cost(rows: list[Row], command: str) -> Table:
         ]
         lines.append(_line(row, [*map(Cell, texts), _count(row)]))
     notes = [
-        _what_was_run(rows),
+        what_was_run(rows),
         "Parameters: counted on networks of BERT-base size after 19 tasks, trained or not; GPT-2 is not counted.",
         "CPU seconds are of training, means over tasks; the paper's seconds are of a GPU.",
         "Kept: bytes a method keeps between tasks besides the network and its heads, after the last task.",
     ]
-    return _table("cost", titles, lines, [*notes, *_legend(rows)], command)
+    return _table("cost", titles, lines, [*notes, *legend_of(rows)], command)
 
 
 def _search(chosen: Selection, folder: Path, command: str) -> Table:
     """Every run with settings of its own, the best first."""
-    runs = [run for run in newest_runs(folder) if run.spec.changes and _is_chosen(run, chosen)]
-    runs.sort(key=lambda run: (-mean(list(run.by_task("fair_f1").values())), run.spec.name, repr(run.spec.changes)))
+    runs = trials_of(chosen, folder)
     keys = sorted({key for run in runs for key in run.spec.changes})
     columns = [Column("system", words=True), *(Column(key.partition(".")[2]) for key in keys)]
     columns += map(Column, ("accuracy", "macro-F1", "own classes", "order", "tasks", "scored on"))
@@ -211,18 +212,6 @@ def _search(chosen: Selection, folder: Path, command: str) -> Table:
     return Table("search", TITLES["search"], tuple(columns), tuple(lines), notes, command)
 
 
-def _is_chosen(run: Run, chosen: Selection) -> bool:
-    spec = run.spec
-    wanted = (
-        (not chosen.systems or spec.system in chosen.systems or spec.system.partition("/")[0] in chosen.systems),
-        (not chosen.orders or spec.order in chosen.orders),
-        (not chosen.seeds or spec.seed in chosen.seeds),
-        (chosen.first is None or spec.first == chosen.first),
-        (chosen.backbone is None or f"@{chosen.backbone}/" in spec.system),
-    )
-    return all(wanted) and (spec.budget, spec.encoder) == (chosen.budget, chosen.encoder)
-
-
 def _table(name: TableName, titles: Sequence[str], lines: list[Line], notes: Iterable[str], command: str) -> Table:
     columns = (Column("system", words=True), Column("backbone", words=True), *map(Column, titles))
     return Table(name, TITLES[name], columns, tuple(lines), tuple(notes), command)
@@ -232,7 +221,7 @@ def _line(row: Row, cells: Iterable[Cell]) -> Line:
     return Line((Cell(row.label + row.marks), Cell(row.backbone), *cells), row.section)
 
 
-def _shortened(rows: list[Row]) -> list[Row]:
+def shortened(rows: Sequence[Row]) -> list[Row]:
     """Systems on adapters, and of every other backbone the continual learner with the best own-class macro-F1."""
     others = {row.backbone for row in rows} - {"bert_adapter"}
     kept = [_best([row for row in rows if row.backbone == backbone], "fair_f1") for backbone in others]
@@ -280,7 +269,8 @@ def _parameters(system: str) -> float:
         return math.nan
 
 
-def _what_was_run(rows: Sequence[Row]) -> str:
+def what_was_run(rows: Sequence[Row]) -> str:
+    """How many of the runs that were asked for are there, and of which kind."""
     runs = [run for row in rows for run in row.runs if row.when == "final"]
     if not runs:
         return "No run of this table is finished."
@@ -294,7 +284,8 @@ def _what_was_run(rows: Sequence[Row]) -> str:
     )
 
 
-def _legend(rows: Iterable[Row]) -> list[str]:
+def legend_of(rows: Iterable[Row]) -> list[str]:
+    """The meaning of every mark that some row has."""
     used = {mark for row in rows for mark in row.marks}
     return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in used]
 

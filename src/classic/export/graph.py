@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from classic.errors import IncompatibleError
 from classic.folding import Folded
 from classic.modules.domain_map import DomainMap
+from classic.modules.domain_reader import LEAST, DomainReader, KnownDomain
 from classic.modules.folded import FoldedAdapter, FoldedBlock, FoldedLayer
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -60,9 +61,11 @@ def write_graph(folded: Folded, domains: DomainMap, ranges: dict[str, Range] | N
         features = writer.node("Gather", [states, writer.integers(0)], axis=1)
         if isinstance(folded.pool, nn.Module):
             features = writer.node("Tanh", [writer.linear(folded.pool.dense, "pool", features)])  # type: ignore[arg-type]
-    writer.node("Identity", [writer.linear(folded.head, "head", features)], "logits")
+    said = writer.linear(folded.head, "head", features)
     words = writer.node("Gather", [writer.shared(folded.words), "input_ids"])
-    writer.distances(domains, writer.mean(words, real))
+    surface = writer.mean(words, real)
+    writer.distances(domains, surface)
+    writer.read(folded.reader, said, surface)
     return writer.model(folded.head.out_features, len(domains.means))
 
 
@@ -201,6 +204,20 @@ class _Writer:
         means = self.constant((domains.means.cpu() @ whitener.T).unsqueeze(0))
         gaps = self.node("Sub", [self.node("Unsqueeze", [whitened, self.integers([1])]), means])
         self.node("ReduceL2", [gaps, self.integers([2])], "distances", keepdims=0)
+
+    def read(self, reader: nn.Module | None, said: str, surface: str) -> None:
+        if isinstance(reader, KnownDomain):
+            said = self.node("Add", [said, self.constant(reader.expected)])
+        if not isinstance(reader, DomainReader):
+            self.node("Identity", [said], "logits")
+            return
+        place = self.linear(reader.place, "reader", surface)
+        domain = self.node("Unsqueeze", [self.node("LogSoftmax", [place], axis=1), self.integers([2])])
+        expected = self.constant(reader.expected.unsqueeze(0))
+        opened = self.node("Add", [self.node("Unsqueeze", [said, self.integers([1])]), expected])
+        answer = self.node("LogSoftmax", [opened], axis=2)
+        read = self.node("ReduceLogSumExp", [self.node("Add", [domain, answer]), self.integers([1])], keepdims=0)
+        self.node("Clip", [read, self.number(LEAST)], "logits")
 
     def model(self, classes: int, domains: int) -> Any:
         from onnx import TensorProto, checker, helper

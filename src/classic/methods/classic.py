@@ -6,21 +6,24 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from classic.batching import sorted_batches
 from classic.config import PresetName
 from classic.errors import InputError
 from classic.losses import ced, cks, csc
+from classic.losses.adjusted import adjusted_cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.losses.contrastive import Reading
 from classic.methods.base import Group, Phase
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
+from classic.modules.domain_map import DomainMap
+from classic.modules.domain_reader import DomainReader, KnownDomain, ReadsDomains
 from classic.modules.gates import GateConfig
 from classic.modules.task_attention import TaskAttention, TaskAxisAttention
 from classic.seeding import Seeds
-from classic.types import Batch, Example, Scenario, Step, Task
+from classic.types import POLARITIES, Batch, Example, Output, Scenario, Step, Task
 
 _TEACHER_BATCH = 64
 
@@ -44,7 +47,13 @@ class ClassicConfig:
         attention: Projections over the ``features`` (Eq. 8-11) or along the ``tasks`` (the released code).
         view_ce: Weight of a cross-entropy, and of the sparsity once more, on the shared view; 1 in the released code, not
             in the paper.
-        missing: See `classic.losses.cross_entropy`.
+        missing: See `classic.losses.cross_entropy`; of no account where label shares are set aside.
+        shares: Whether a domain's label shares are ``learned`` with everything else (the paper), or ``set_aside``: see
+            `classic.losses.adjusted`.
+        domains: Whether an answer is ``blind`` to the domain (the paper), or the domain is ``inferred`` from the text:
+            see `classic.modules.domain_reader`.
+        belief: How far such an answer believes the label shares of the likely domains; 0 asks only which classes they
+            have, 1 takes the shares as they are.
         gates: Task masks.
     """
 
@@ -61,6 +70,9 @@ class ClassicConfig:
     attention: Literal["features", "tasks"] = "features"
     view_ce: float = 0.0
     missing: MissingClasses = "shield"
+    shares: Literal["learned", "set_aside"] = "set_aside"
+    domains: Literal["blind", "inferred"] = "inferred"
+    belief: float = 0.25
     gates: GateConfig = field(default_factory=GateConfig)
 
     def __post_init__(self) -> None:
@@ -72,7 +84,17 @@ class ClassicConfig:
         """The method of that preset."""
         gates = GateConfig.preset(name)
         if name == "paper":  # Eq. (7) and (14), Sec. 4.3
-            return cls(csc=1.0, ced=1.0, cks=1.0, teachers="sum", teacher_head="current", missing="plain", gates=gates)
+            return cls(
+                csc=1.0,
+                ced=1.0,
+                cks=1.0,
+                teachers="sum",
+                teacher_head="current",
+                missing="plain",
+                shares="learned",
+                domains="blind",
+                gates=gates,
+            )
         if name == "authors":  # systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
             return cls(
                 csc=1.0,
@@ -84,17 +106,22 @@ class ClassicConfig:
                 attention="tasks",
                 view_ce=1.0,
                 missing="plain",
+                shares="learned",
+                domains="blind",
                 gates=gates,
             )
         return cls(gates=gates)
 
 
-class Classic(Hat):
+class Classic(Hat, ReadsDomains):
     """Continual and contrastive learning of aspect sentiment.
 
     Paper: Eq. (14), Sec. 3.5
 
         L = L_CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS   (+ c R, the masks' sparsity, from HAT)
+
+    Beyond the paper, in the preset ``default``: L_CE sets the domain's label shares aside, and an answer believes a class
+    as far as the text seems to come from a domain that has it.
 
     Earlier models never change, so what they say about the new task's examples is computed once, before training
     (`teachers`), and shared by CED and CKS: a step costs the same at the nineteenth task as at the second.
@@ -102,6 +129,7 @@ class Classic(Hat):
 
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     places: Tensor
+    shares: Tensor
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
 
     def __init__(self, model: Model, config: ClassicConfig) -> None:
@@ -110,8 +138,14 @@ class Classic(Hat):
         self.attention: TaskAttention | TaskAxisAttention | None = None
         self._teacher_features = torch.zeros(0)
         self._teacher_logits = torch.zeros(0)
+        self._shares = torch.zeros(0)
+        self._map: tuple[DomainMap, ...] = ()  # in a tuple, out of the sight of nn.Module: it is kept elsewhere
+        self._reader: tuple[int, DomainReader] | None = None
         self.consulted: list[int] = []
         self.transfer: list[float] = []
+        self._infers = config.domains == "inferred" and model.head.scenario is Scenario.DIL
+        if self._infers:  # (T, C): the label shares of every task
+            self.register_buffer("shares", torch.zeros(0, len(POLARITIES)))
         if config.most_teachers is not None:  # (T, d): the mean surface of every task's texts
             width = model.backbone.surface(model.backbone.collate([Example("a", "a")])).shape[1]
             self.register_buffer("places", torch.zeros(0, width))
@@ -119,6 +153,8 @@ class Classic(Hat):
     def start_task(self, task: Task, seeds: Seeds) -> None:
         super().start_task(task, seeds)
         self.attention = None
+        counts = torch.tensor([sum(e.polarity is polarity for e in task.train) for polarity in POLARITIES])
+        self._shares = (counts / counts.sum()).to(self.present.device)
         if not self.learned:
             return
         self.consulted = self._nearest(task)
@@ -191,6 +227,12 @@ class Classic(Hat):
                 terms["view_sparsity"] = config.view_ce * terms["sparsity"]
         return terms
 
+    def _base_terms(self, output: Output, batch: Batch) -> dict[str, Tensor]:
+        terms = super()._base_terms(output, batch)
+        if self.config.shares == "set_aside":
+            terms["ce"] = adjusted_cross_entropy(output.logits, batch.labels, self._shares)
+        return terms
+
     def _distillation(self, student: Tensor, batch: Batch) -> Tensor:
         if self.config.teacher_head == "own":
             teachers = self._teacher_logits[batch.rows]
@@ -211,7 +253,34 @@ class Classic(Hat):
         self.consulted = []
         if self.config.most_teachers is not None:
             self.places = torch.cat([self.places, self._place(task).unsqueeze(0)])
+        if self._infers:
+            self.shares = torch.cat([self.shares, self._shares.unsqueeze(0)])
         super().finish_task(task)
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def show_map(self, domains: DomainMap) -> None:
+        self._map, self._reader = (domains,), None
+
+    def reader(self, task: int | None = None) -> nn.Module | None:
+        if not self._infers:
+            return None
+        if self.in_task:
+            return KnownDomain(self._shares, self.config.belief)
+        if task is not None:
+            return KnownDomain(self.shares[task], self.config.belief)
+        if not self._map or len(self._map[0].means) != self.learned:  # nobody keeps a map
+            return None
+        if self._reader is None or self._reader[0] != self.learned:
+            self._reader = self.learned, DomainReader(self._map[0], self.shares, self.config.belief)
+        return self._reader[1]
+
+    def logits(self, batch: Batch, task: int | None = None) -> Tensor:
+        said, reader = super().logits(batch, task), self.reader(task)
+        if reader is None:
+            return said
+        read: Tensor = reader(said, self.model.backbone.surface(batch))
+        return read
 
     def _transfer(self, task: Task) -> list[float]:
         """How much the new task attends to each task so far, itself last: the mean of alpha_{t,i} over its examples.

@@ -7,7 +7,6 @@ in force; a test fails if the page wrote an error to the console or left an exce
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from classic.serving.app import create_app
 from classic.serving.guard import Access
@@ -26,7 +25,6 @@ from classic.store import Store
 
 from ..conftest import TOKEN
 
-FLAGS = "--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 PATIENCE = 180_000  # milliseconds a condition may take on a busy machine; nothing waits that long if all is well
 PHONES = ({"width": 390, "height": 844}, {"width": 320, "height": 640})
 
@@ -37,18 +35,6 @@ Visit = Callable[..., "Page"]
 def go(page: Page, screen: str) -> None:
     """Changes to a screen."""
     page.get_by_role("navigation").get_by_role("link", name=screen).click()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium. No longer than a module: while Playwright runs, no other test of the process may run a loop."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("there is no Chromium; apt-get install chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS.split())
-        yield started
-        started.close()
 
 
 @pytest.fixture

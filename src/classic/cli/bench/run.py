@@ -1,0 +1,109 @@
+"""`classic bench run`: makes the result files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from classic.benchmark.suites import Selection
+from classic.cli.bench.board import Board
+from classic.cli.bench.choice import RESULTS, Results, TableArgument, choosing
+
+if TYPE_CHECKING:
+    from classic.benchmark.runner import Engine
+    from classic.benchmark.spec import Spec
+
+
+@choosing
+def run(
+    table: TableArgument,
+    chosen: Selection,
+    engine: Annotated[
+        str, typer.Option(help="local (one run after the other) or ray (a cluster, or all cores).")
+    ] = "local",
+    address: Annotated[str | None, typer.Option(help="A running Ray cluster; without it, one is started here.")] = None,
+    threads: Annotated[int, typer.Option(help="Of torch, per run.", min=1)] = 1,
+    device: Annotated[str, typer.Option(help="cpu or cuda; with --engine ray a run then takes a GPU.")] = "cpu",
+    work: Annotated[Path, typer.Option(help="Where unfinished runs are kept.", file_okay=False)] = Path("runs/bench"),
+    results: Results = RESULTS,
+    trials: Annotated[int, typer.Option(help="Of TABLE search: how many settings to try.", min=1)] = 8,
+    sampler: Annotated[str, typer.Option(help="Of TABLE search: grid or tpe.")] = "grid",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
+) -> None:
+    """Run what a table lacks. A finished run is never repeated, an interrupted one goes on.
+
+    Several of these may run at once; none takes up what another has in hand.
+
+    For instance:
+
+        classic bench run main --orders 0-4 --dry-run
+
+        classic bench run main --systems classic@bert_adapter,ncl@bert_adapter --orders 0-4
+
+        classic bench run search --first 4 --trials 24 --engine ray
+    """
+    from rich.console import Console
+
+    from classic.benchmark.engines import find
+    from classic.benchmark.runner import carry_out, plan
+    from classic.benchmark.suites import specs_of
+
+    console = Console(stderr=True, highlight=False)
+    specs = specs_of(table, chosen)  # type: ignore[arg-type]
+    where = find(engine, address)
+    if table == "search":
+        with Board(console) as board:
+            _search(specs, trials, sampler, where, results, work, threads, board)
+        return
+    wanted = plan(specs, results, work, threads, device)
+    count = sum(len(job.specs) for job in wanted.jobs)
+    console.print(f"{len(wanted.finished)} runs are finished, {count} to do in {len(wanted.jobs)} trainings.")
+    if dry_run:
+        for job in wanted.jobs:
+            console.print(f"  {job.name}")
+        return
+    with Board(console) as board:
+        for result in carry_out(wanted, where, results, board.tell):
+            scores = result["scores"]
+            board.say(
+                f"{result['spec']['system']} order {result['spec']['order']} seed {result['spec']['seed']}: "
+                f"accuracy {scores['final_accuracy']:.4f}, macro-F1 {scores['final_f1']:.4f} "
+                f"(own classes {scores['final_fair_f1']:.4f})"
+            )
+
+
+def _search(
+    specs: Sequence[Spec],
+    trials: int,
+    sampler: str,
+    where: Engine,
+    results: Path,
+    work: Path,
+    threads: int,
+    board: Board,
+) -> None:
+    from classic.benchmark.search import SAMPLERS, search
+    from classic.benchmark.suites import grid
+    from classic.errors import unknown_name
+
+    chosen = next((known for known in SAMPLERS if known == sampler), None)
+    if chosen is None:
+        raise unknown_name("sampler", sampler, list(SAMPLERS))
+    for spec in specs:
+        found = search(
+            spec,
+            grid(),
+            trials=trials,
+            together=4,
+            sampler=chosen,
+            engine=where,
+            results=results,
+            work=work,
+            threads=threads,
+            tell=board.tell,
+        )
+        for trial in found:
+            board.say(f"{trial.score:.4f}  {trial.changes}")

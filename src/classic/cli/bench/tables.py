@@ -1,0 +1,90 @@
+"""`classic bench table` and `classic bench reproduction`: what the result files say, in numbers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from classic.benchmark.suites import Selection
+from classic.cli.bench.choice import (
+    RESULTS,
+    BudgetOption,
+    Encoder,
+    Orders,
+    Results,
+    Seeds,
+    TableArgument,
+    choosing,
+    selection,
+)
+from classic.cli.bench.writing import put_into_page, save
+
+IntoPage = Annotated[
+    Path | None,
+    typer.Option("--write", help="Put it between the two results marks of this Markdown page.", metavar="FILE"),
+]
+
+
+@choosing
+def show_table(
+    table: TableArgument,
+    chosen: Selection,
+    results: Results = RESULTS,
+    form: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or html.")] = "terminal",
+    short: Annotated[
+        bool, typer.Option("--short", help="Systems on adapters and the best one of every other backbone.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write to this file; replaced if it is there.", metavar="FILE")
+    ] = None,
+    write: IntoPage = None,
+) -> None:
+    """Print a table beside the paper's, from the result files alone. What was not run stays visibly missing.
+
+    For instance:
+
+        classic bench table main --orders 0-4
+
+        classic bench table main --orders 0-4 --format latex -o main.tex
+
+        classic bench table main --orders 0-4 --short --format markdown --write README.md
+    """
+    from classic.benchmark.rendering import plain, render
+    from classic.benchmark.tables import make_table
+    from classic.errors import InputError
+
+    if write is not None and form != "markdown":
+        raise InputError("--write puts Markdown into a page", fix="add --format markdown")
+    text = render(make_table(table, chosen, results, short=short), form)
+    if write is not None:
+        put_into_page(write, text, "results")
+    if out is not None:
+        save(out, plain(text).encode())
+    if write is None and out is None:
+        sys.stdout.write(text if sys.stdout.isatty() else plain(text))
+
+
+def reproduction(
+    orders: Orders = "",
+    seeds: Seeds = "",
+    budget: BudgetOption = "quick",
+    encoder: Encoder = None,
+    results: Results = RESULTS,
+    write: IntoPage = None,
+) -> None:
+    """Say of every row of the paper's tables whether it comes out here, and if not, why.
+
+    For instance:
+
+        classic bench reproduction --orders 0-4 --write REPRODUCIBILITY.md
+    """
+    from classic.benchmark.reproduction import reproduction as tell_rows
+
+    text = tell_rows(selection(orders=orders, seeds=seeds, budget=budget, encoder=encoder), results)
+    if write is None:
+        sys.stdout.write(text)
+    else:
+        put_into_page(write, text, "results")
