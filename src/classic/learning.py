@@ -239,6 +239,8 @@ def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
     learner.map.add(surfaces(method, task.train), surfaces(method, task.valid))
     learner.domains.append(task.name)
     parts = {part: examples for part, examples in (("valid", task.valid), ("test", task.test)) if examples}
+    for examples in parts.values():
+        method.model.backbone.prepare(examples, dataset=True)
     said = {part: answer(method, examples, learner.config.task_id, index) for part, examples in parts.items()}
     temperature, fitted_on = 1.0, len(task.valid)
     if task.valid:

@@ -1,6 +1,6 @@
 """Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
 
-    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains]@BACKBONE[/dil|/til]
+    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains][-average]@BACKBONE[/dil|/til]
 
 Reading a name needs no torch; building the system does.
 """
@@ -31,6 +31,7 @@ _WITHOUT: dict[str, tuple[str, Any]] = {
     "cks": ("method.cks", 0.0),
     "shares": ("method.shares", "learned"),
     "domains": ("method.domains", "blind"),
+    "average": ("method.units", "protected"),
 }
 
 # The network a method has in the paper where it is not the backbone's usual one (systems with token states only).

@@ -48,14 +48,15 @@ def learn_all(config: SystemConfig, tasks: tuple[Task, ...], train: TrainConfig 
     return method, said
 
 
+PROTECTED: dict[str, Any] = {"method.units": "protected"}  # in DIL the default lets units go on learning
 SYSTEMS: dict[str, tuple[str, str, Scenario, dict[str, Any]]] = {
-    "classic": ("default", "classic", Scenario.DIL, {}),
+    "classic": ("default", "classic", Scenario.DIL, PROTECTED),
     "classic til": ("default", "classic", Scenario.TIL, {}),
     "quick": (
         "default",
         "classic",
         Scenario.DIL,
-        {"backbone.layers": 1, "method.most_teachers": 1, "train.precision": "bfloat16"},
+        PROTECTED | {"backbone.layers": 1, "method.most_teachers": 1, "train.precision": "bfloat16"},
     ),
     "hat": ("default", "hat", Scenario.DIL, {}),
     "paper": ("paper", "classic", Scenario.DIL, {}),
@@ -79,7 +80,7 @@ def test_earlier_tasks_stay_to_the_last_bit(name: str, tiny_system: MakeSystem, 
 @pytest.mark.parametrize("scenario", list(Scenario))
 def test_decay_breaks_earlier_tasks(scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     """The control: with weight decay protected weights shrink, and the comparison above must see it."""
-    config = tiny_system(scenario=scenario, changes=FAST | {"train.weight_decay": 0.01})
+    config = tiny_system(scenario=scenario, changes=FAST | PROTECTED | {"train.weight_decay": 0.01})
     method, said = learn_all(config, toy_tasks[:2])
     (now,) = outputs(method, 0, batches(method, toy_tasks[:1]))
     assert not torch.equal(now.features, said[0][0].features)
@@ -90,7 +91,7 @@ def test_unprotected_gradients_break_earlier_tasks(
 ) -> None:
     """The other control: it is the gradient rule that keeps them."""
     monkeypatch.setattr("classic.modules.gates.TaskGates.protect", lambda self: None)
-    method, said = learn_all(tiny_system(changes=FAST), toy_tasks[:2])
+    method, said = learn_all(tiny_system(changes=FAST | PROTECTED), toy_tasks[:2])
     (now,) = outputs(method, 0, batches(method, toy_tasks[:1]))
     assert not torch.equal(now.features, said[0][0].features)
 
@@ -156,7 +157,7 @@ def test_classic_without_its_losses_is_hat(
     preset: str, scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
 ) -> None:
     nothing = {"method.csc": 0, "method.ced": 0, "method.cks": 0, "method.missing": "plain"}
-    nothing |= {"method.shares": "learned", "method.domains": "blind"}
+    nothing |= {"method.shares": "learned", "method.domains": "blind"} | PROTECTED
 
     def final(kind: str, changes: dict[str, object]) -> dict[str, Tensor]:
         method, _ = learn_all(tiny_system(preset, kind, scenario, FAST | changes), toy_tasks[:3])

@@ -18,6 +18,7 @@ from classic.losses.contrastive import Reading
 from classic.methods.base import Group, Phase
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
+from classic.modules.averaging import RunningAverage
 from classic.modules.domain_map import DomainMap
 from classic.modules.domain_reader import DomainReader, KnownDomain, ReadsDomains
 from classic.modules.gates import GateConfig
@@ -54,11 +55,14 @@ class ClassicConfig:
             see `classic.modules.domain_reader`.
         belief: How far such an answer believes the label shares of the likely domains; 0 asks only which classes they
             have, 1 takes the shares as they are.
+        units: Whether units that earlier tasks use are ``protected`` (Eq. 4), so that every earlier model stays to the last
+            bit, or go on learning and answers come from weights that are ``averaged`` along the sequence: see
+            `classic.modules.averaging`. In TIL, where earlier models are asked, they are always protected.
         gates: Task masks.
     """
 
     csc: float = 0.2
-    ced: float = 0.2
+    ced: float = 0.1
     cks: float = 0.2
     temperature: float = 1.0
     teachers: Literal["sum", "mean", "last"] = "mean"
@@ -72,7 +76,8 @@ class ClassicConfig:
     missing: MissingClasses = "shield"
     shares: Literal["learned", "set_aside"] = "set_aside"
     domains: Literal["blind", "inferred"] = "inferred"
-    belief: float = 0.25
+    belief: float = 0.0
+    units: Literal["protected", "averaged"] = "averaged"
     gates: GateConfig = field(default_factory=GateConfig)
 
     def __post_init__(self) -> None:
@@ -93,6 +98,7 @@ class ClassicConfig:
                 missing="plain",
                 shares="learned",
                 domains="blind",
+                units="protected",
                 gates=gates,
             )
         if name == "authors":  # systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
@@ -108,6 +114,7 @@ class ClassicConfig:
                 missing="plain",
                 shares="learned",
                 domains="blind",
+                units="protected",
                 gates=gates,
             )
         return cls(gates=gates)
@@ -120,11 +127,12 @@ class Classic(Hat, ReadsDomains):
 
         L = L_CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS   (+ c R, the masks' sparsity, from HAT)
 
-    Beyond the paper, in the preset ``default``: L_CE sets the domain's label shares aside, and an answer believes a class
-    as far as the text seems to come from a domain that has it.
+    Beyond the paper, in the preset ``default``: L_CE sets the domain's label shares aside, an answer believes a class as far
+    as the text seems to come from a domain that has it, and in DIL weights are averaged along the sequence instead of
+    protected.
 
-    Earlier models never change, so what they say about the new task's examples is computed once, before training
-    (`teachers`), and shared by CED and CKS: a step costs the same at the nineteenth task as at the second.
+    What earlier models say about the new task's examples is computed once, before training (`teachers`), and shared by CED
+    and CKS: a step costs the same at the nineteenth task as at the second.
     """
 
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
@@ -146,17 +154,23 @@ class Classic(Hat, ReadsDomains):
         self._infers = config.domains == "inferred" and model.head.scenario is Scenario.DIL
         if self._infers:  # (T, C): the label shares of every task
             self.register_buffer("shares", torch.zeros(0, len(POLARITIES)))
+        averages = config.units == "averaged" and model.head.scenario is Scenario.DIL
+        self.averaging = RunningAverage(self.weights()) if averages else None
         if config.most_teachers is not None:  # (T, d): the mean surface of every task's texts
             width = model.backbone.surface(model.backbone.collate([Example("a", "a")])).shape[1]
             self.register_buffer("places", torch.zeros(0, width))
 
     def start_task(self, task: Task, seeds: Seeds) -> None:
         super().start_task(task, seeds)
-        self.attention = None
         counts = torch.tensor([sum(e.polarity is polarity for e in task.train) for polarity in POLARITIES])
         self._shares = (counts / counts.sum()).to(self.present.device)
-        if not self.learned:
-            return
+        self.attention = None
+        if self.learned:
+            self._ask_teachers(task, seeds)
+        if self.averaging is not None:  # last: teachers are asked as they answer
+            self.averaging.start_task()
+
+    def _ask_teachers(self, task: Task, seeds: Seeds) -> None:
         self.consulted = self._nearest(task)
         self._teacher_features, self._teacher_logits = self.teachers(task.train)
         if self.config.cks:
@@ -246,6 +260,17 @@ class Classic(Hat, ReadsDomains):
         total = ced(teachers, student, self.config.temperature)
         return total / len(teachers) if self.config.teachers == "mean" else total
 
+    def edit_gradients(self, step: Step) -> None:
+        if self.averaging is None:
+            super().edit_gradients(step)
+        else:
+            self.gates.compensate()
+
+    def after_update(self, step: Step) -> None:
+        super().after_update(step)
+        if self.averaging is not None:
+            self.averaging.step()
+
     def finish_task(self, task: Task) -> None:
         self.transfer = self._transfer(task) if self.attention is not None else []
         self.attention = None
@@ -253,6 +278,8 @@ class Classic(Hat, ReadsDomains):
         self.consulted = []
         if self.config.most_teachers is not None:
             self.places = torch.cat([self.places, self._place(task).unsqueeze(0)])
+        if self.averaging is not None:  # before the task's mask and its copies are kept
+            self.averaging.finish_task()
         if self._infers:
             self.shares = torch.cat([self.shares, self._shares.unsqueeze(0)])
         super().finish_task(task)

@@ -10,13 +10,14 @@ from torch import Tensor, nn
 from classic.modules.domain_map import DomainMap
 
 _NEVER = -1e4  # added to the logit of a class that a domain does not have; finite, so that sums stay so
+_SHARPNESS = 0.4  # of the discriminant: the words of one sentence are fewer witnesses than it takes them for
 LEAST = -16.0  # logarithm of the least probability: what lies below is all the same, and not worth its rounding errors
 
 
 class DomainReader(nn.Module):
     """Believes a class as far as the domains that have it are likely.
 
-        p(y | x) = sum_d p(d | x) softmax(z(x) + a log pi_d)_y,   p(d | x) ~ exp(-|W (s(x) - m_d)|^2 / 2)
+        p(y | x) = sum_d p(d | x) softmax(z(x) + a log pi_d)_y,   p(d | x) ~ exp(-b |W (s(x) - m_d)|^2 / 2)
 
     The network's logits z say what speaks for a class. The surface s of a text says, by the domain map's means m_d and its
     whitener W, which domains it may come from, and their label shares pi_d which classes there are and how frequent. So
@@ -34,12 +35,12 @@ class DomainReader(nn.Module):
         super().__init__()
         count, width = domains.means.shape
         self.place = nn.Linear(width, count, device=domains.means.device).requires_grad_(False)
-        # -|W (s - m)|^2 / 2 without what is the same for all domains is linear in s; seen from the middle of all domains,
+        # -b |W (s - m)|^2 / 2 without what is the same for all domains is linear in s; seen from the middle of all domains,
         # so that no large numbers are taken from each other.
         turn = domains.whitener().double()
         means, middle = domains.means.double() @ turn.T, domains.means.double().mean(dim=0) @ turn.T
-        self.place.weight.copy_((means - middle) @ turn)
-        self.place.bias.copy_((middle.square().sum() - means.square().sum(dim=1)) / 2)
+        self.place.weight.copy_(_SHARPNESS * (means - middle) @ turn)
+        self.place.bias.copy_(_SHARPNESS * (middle.square().sum() - means.square().sum(dim=1)) / 2)
         self.register_buffer("expected", expectation(shares, belief).to(domains.means.device))
 
     def forward(self, logits: Tensor, surfaces: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classic.modules.domain_map import DomainMap
-from classic.modules.domain_reader import DomainReader, KnownDomain
+from classic.modules.domain_reader import _SHARPNESS, DomainReader, KnownDomain
 
 ALL, TWO = [0.5, 0.3, 0.2], [0.6, 0.4, 0.0]
 
@@ -32,7 +32,7 @@ def test_it_is_the_sum_over_domains() -> None:
     domains = two_domains()
     reader = DomainReader(domains, torch.tensor([ALL, TWO]))
     logits, surfaces = torch.randn(5, 3), torch.randn(5, 4)
-    domain = (domains.distances(surfaces).square() / -2).softmax(dim=1)
+    domain = (_SHARPNESS * domains.distances(surfaces).square() / -2).softmax(dim=1)
     three = logits.softmax(dim=1)
     two = torch.cat([logits[:, :2].softmax(dim=1), torch.zeros(5, 1)], dim=1)
     expected = domain[:, :1] * three + domain[:, 1:] * two
