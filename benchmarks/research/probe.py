@@ -1,4 +1,4 @@
-"""One system with some settings changed, over a whole order, scored on the validation sets: for choosing, never for reporting.
+"""One system with some settings changed, over a whole order, scored on the validation sets: for choosing, not for reporting.
 
     python benchmarks/research/probe.py classic@bert_adapter --order 0 --set method.belief=0
     python benchmarks/research/probe.py --list

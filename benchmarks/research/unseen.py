@@ -3,8 +3,8 @@
     python benchmarks/research/unseen.py --systems classic@bert_adapter,ncl@bert_adapter,joint@bert_adapter
 
 Order 0 without the domains of one source, budget ``quick``; the final model answers on the test sets of that source. The
-sources are the paper's four (Sec. 4.1). Results lie in benchmarks/research/unseen; what is finished is not repeated, what was killed
-goes on.
+sources are the paper's four (Sec. 4.1). Results lie in benchmarks/research/unseen; what is done is not repeated, what was
+killed goes on.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def run(system: str, source: str, arguments: argparse.Namespace) -> None:
         learner.method.model.backbone.prepare(test, dataset=True)
         answers[name] = confusion(learner, name, test)
     RESULTS.mkdir(exist_ok=True)
-    write_json(path, {"system": system, "left_out": source, "answers": answers, "determined_by": determined, "key": key})
+    write_json(
+        path, {"system": system, "left_out": source, "answers": answers, "determined_by": determined, "key": key}
+    )
 
 
 def show() -> None:
