@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "classic"
 LAYERS: tuple[set[str], ...] = (
     {"_version", "types", "config", "seeding", "errors", "files", "raystart"},
-    {"data", "losses", "modules", "runtime"},
+    {"data", "encoders", "losses", "modules", "runtime"},
     {"backbones", "batching", "model", "methods"},
     {"training", "evaluation"},
     {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from classic.benchmark.engines.local import Local
 from classic.benchmark.job import Job, claimed, execute
 from classic.benchmark.outside import split
 from classic.benchmark.results import read_results
-from classic.benchmark.runner import Plan, carry_out, plan
+from classic.benchmark.runner import Plan, carry_out, plan, provenance
 from classic.benchmark.spec import QUICK_EXAMPLES, Spec, key_of
 from classic.benchmark.suites import Selection, specs_of, systems_of
 from classic.data.domains import domain
@@ -83,6 +85,18 @@ def test_a_finished_run_is_never_repeated(spec: Spec, tmp_path: Path) -> None:
     assert isinstance(result["dirty"], bool)
 
 
+def test_a_changed_tree_is_noticed(tmp_path: Path) -> None:
+    inside = tmp_path / "src" / "package"
+    inside.mkdir(parents=True)
+    (inside / "code.py").write_text("answer = 42\n")
+    author = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    for words in (("init", "-q"), ("add", "."), (*author, "commit", "-q", "-m", "one")):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    assert provenance(inside)["dirty"] is False
+    (inside / "code.py").write_text("answer = 43\n")
+    assert provenance(inside)["dirty"] is True
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -108,6 +122,34 @@ def test_threads_and_data_are_in_the_address_and_caches_are_not(spec: Spec, data
     file = data / domain(DOMAINS[0]).folder / "train.json"
     file.write_text(file.read_text("utf-8").replace(" is ", " was ", 1), "utf-8")
     assert key_of(spec.determined_by(spec.tasks(), 1)) != first
+
+
+def test_an_encoder_counts_by_what_it_is_and_is_told_of_by_its_name(
+    spec: Spec, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    here, there = (Path(shutil.copytree(tiny_encoder, tmp_path / place / "tiny")) for place in ("here", "there"))
+    first, moved = changed(spec, encoder=str(here)), changed(spec, encoder=f"{there}/")
+    (result,) = run([first], tmp_path)[1]
+    assert run([moved], tmp_path)[0].finished == (moved,)  # the same encoder elsewhere: the same run
+    assert result["spec"]["encoder"] == result["encoder"]["encoder"] == "tiny"
+    assert result["determined_by"]["encoder"]["model.safetensors"] == result["encoder"]["sha256"]
+    (file,) = (tmp_path / "results").iterdir()
+    assert "-tiny-" in file.name
+    assert str(tmp_path) not in file.read_text("utf-8")
+    tokenizer = there / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text("utf-8").replace("awful", "lawful"), "utf-8")
+    assert key_of(moved.determined_by(moved.tasks(), 1)) != result["key"]
+
+
+def test_the_embedded_encoder_has_the_address_it_always_had(
+    spec: Spec, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded = changed(spec, encoder=None)
+    before = embedded.determined_by(embedded.tasks(), 1)
+    assert "encoder" not in before
+    shutil.copytree(tiny_encoder, tmp_path / "minilm")
+    monkeypatch.chdir(tmp_path)  # a folder that happens to have its name is not the one that is meant
+    assert embedded.determined_by(embedded.tasks(), 1) == before
 
 
 def test_the_code_of_a_method_matters_to_its_own_runs_only(tmp_path: Path) -> None:

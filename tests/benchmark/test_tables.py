@@ -264,3 +264,17 @@ def test_a_method_from_a_file_of_ones_own_has_its_row_wherever_the_file_lies(
     )
     table = make_table("main", Selection(systems=(f"{file}:Tabled@bert_adapter",)), tmp_path / "results")
     assert [cell.text for cell in table.lines[0].cells[:3]] == ["TABLED", "bert_adapter", "0.5000"]
+
+
+def test_another_encoder_is_asked_for_by_its_name_or_its_folder_and_stays_out_of_other_tables(
+    tmp_path: Path, tiny_encoder: Path
+) -> None:
+    write_result(tmp_path, "ncl@bert_adapter/dil", [(0.5, 0.5)], spec={"encoder": tiny_encoder.name, "first": 1})
+    systems = ("ncl@bert_adapter",)
+    for encoder in (tiny_encoder.name, str(tiny_encoder)):
+        table = make_table("main", Selection(systems=systems, first=1, encoder=encoder), tmp_path)
+        assert [cell.text for cell in table.lines[0].cells[:3]] == ["NCL", "bert_adapter", "0.5000"]
+        assert table.command.endswith(f"--encoder {tiny_encoder.name}")
+    for other in (None, "minilm"):
+        table = make_table("main", Selection(systems=systems, first=1, encoder=other), tmp_path)
+        assert table.lines[0].cells[2].text == "—"

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from classic.benchmark.encoders import name_of
 from classic.benchmark.spec import Spec, key_of, training_key
 from classic.types import Task, TaskId
 
@@ -81,10 +82,11 @@ def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | 
         found = summary(store, matrix, rule=config.task_id)
         for name in ("store_sha256", "system", "seed", "data", "surroundings"):
             del found[name]  # said in determined_by
+        found["encoder"] = found["encoder"] | {"encoder": name_of(found["encoder"]["encoder"])}
         results.append(
             {
                 "format": FORMAT,
-                "spec": asdict(spec),
+                "spec": asdict(spec.anywhere()),
                 "key": key_of(determined),
                 "determined_by": determined,
                 **found,

@@ -167,13 +167,8 @@ def newest_runs(folder: Path) -> list[Run]:
     found: dict[str, Run] = {}
     for facts in read_results(folder):  # oldest first
         spec = Spec(**facts["spec"])
-        found[repr(_anywhere(spec))] = Run(spec, facts)
+        found[repr(spec.anywhere())] = Run(spec, facts)
     return list(found.values())
-
-
-def _anywhere(spec: Spec) -> Spec:
-    """The same run wherever the file of a method from outside lies."""
-    return spec if spec.outside is None else replace(spec, outside=spec.outside.replace("\\", "/").rpartition("/")[2])
 
 
 def select_row(system: str, table: TableName, chosen: Selection, runs: Sequence[Run]) -> Row:
@@ -183,7 +178,7 @@ def select_row(system: str, table: TableName, chosen: Selection, runs: Sequence[
 
 def _row(system: str, specs: Iterable[Spec], runs: Sequence[Run]) -> Row:
     wanted = [spec for spec in specs if spec.system == system]
-    found = [Run(spec, run.facts) for spec in wanted for run in runs if _anywhere(run.spec) == _anywhere(spec)]
+    found = [Run(spec, run.facts) for spec in wanted for run in runs if run.spec.anywhere() == spec.anywhere()]
     found.sort(key=lambda run: (run.spec.order, run.spec.seed))
     return Row(system, len(wanted), tuple(found))
 

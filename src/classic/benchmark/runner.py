@@ -85,9 +85,12 @@ def carry_out(
             yield result
 
 
-def provenance() -> dict[str, Any]:
-    """The commit the code is from, and whether it was changed since; nothing where there is no repository."""
-    here = Path(__file__).parent
+def provenance(here: Path = Path(__file__).parent) -> dict[str, Any]:
+    """The commit the code is from, and whether it was changed since; nothing where there is no repository.
+
+    Args:
+        here: A folder of the repository.
+    """
 
     def git(*words: str) -> str | None:
         try:
@@ -97,5 +100,5 @@ def provenance() -> dict[str, Any]:
 
     return {
         "commit": git("rev-parse", "HEAD"),
-        "dirty": bool(git("status", "--porcelain", "--", "src", "pyproject.toml")),
+        "dirty": bool(git("status", "--porcelain", "--", ":/src", ":/pyproject.toml")),
     }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from classic.benchmark.encoders import hashes_of, name_of
 from classic.errors import unknown_name
 from classic.files import json_bytes
 from classic.types import Example, Task, TaskId
@@ -56,7 +57,16 @@ class Spec:
         parts = [self.system.replace("/", "-"), f"order{self.order}", f"seed{self.seed}", self.budget]
         parts += [f"first{self.first}"] if self.first is not None else []
         parts += ["valid"] if self.valid else []
+        parts += [name_of(self.encoder).replace("/", "-")] if self.encoder is not None else []
         return "-".join(parts)
+
+    def anywhere(self) -> Spec:
+        """The same run as any machine would tell of it: an encoder's folder and a method's file by their names alone."""
+        return dataclasses.replace(
+            self,
+            encoder=None if self.encoder is None else name_of(self.encoder),
+            outside=None if self.outside is None else self.outside.replace("\\", "/").rpartition("/")[2],
+        )
 
     def config(self) -> SystemConfig:
         """The system, every setting written out."""
@@ -86,17 +96,19 @@ class Spec:
         from classic.systems import modules_of
 
         config = self.config()
+        system = _without_places(config.to_dict())
+        encoder = hashes_of(config.backbone_config["encoder"]) if "encoder" in config.backbone_config else {}
         modules, files = modules_of(config)
         around = surroundings() | {"threads": threads} | ({} if device == "cpu" else {"device": device})
         del around["classic"]
         return {
-            "system": _without_caches(config.to_dict()),
+            "system": system,
             "seed": self.seed,
             "tasks": [task.name for task in tasks],
             "data": [task_hash(task) for task in tasks],
             "code": code_version(modules, files),
             "surroundings": around,
-        }
+        } | ({"encoder": encoder} if encoder else {})
 
 
 def _thinned(examples: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -120,6 +132,9 @@ def training_key(determined_by: dict[str, Any]) -> str:
     return key_of(determined_by | {"system": system})
 
 
-def _without_caches(system: dict[str, Any]) -> dict[str, Any]:
+def _without_places(system: dict[str, Any]) -> dict[str, Any]:
+    """Where caches and encoders lie on this machine changes no result."""
     backbone = {key: value for key, value in system["backbone_config"].items() if not key.startswith("cache_")}
+    if "encoder" in backbone:
+        backbone["encoder"] = name_of(backbone["encoder"])
     return system | {"backbone_config": backbone}

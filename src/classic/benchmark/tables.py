@@ -9,6 +9,7 @@ from pathlib import Path
 
 from classic.benchmark import paper
 from classic.benchmark.cells import MISSING, decimal, p_value, ranges, rounded, signed, size, with_deviation
+from classic.benchmark.encoders import name_of
 from classic.benchmark.rows import MARKS, Row, rows_of
 from classic.benchmark.statistics import deviation, mean
 from classic.benchmark.suites import TABLES, Selection, TableName
@@ -118,7 +119,8 @@ def command_of(verb: str, name: TableName, chosen: Selection) -> str:
     for option, numbers in (("--orders", chosen.orders), ("--seeds", chosen.seeds)):
         words += [option, ranges(numbers).replace("–", "-").replace(" ", "")] if numbers else []
     words += ["--budget", chosen.budget] if chosen.budget != "quick" else []
-    for option, value in (("--backbone", chosen.backbone), ("--first", chosen.first), ("--encoder", chosen.encoder)):
+    encoder = None if chosen.encoder is None else name_of(chosen.encoder)  # where it lies is nobody's business
+    for option, value in (("--backbone", chosen.backbone), ("--first", chosen.first), ("--encoder", encoder)):
         words += [option, str(value)] if value is not None else []
     return " ".join(words)
 

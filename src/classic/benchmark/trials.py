@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from classic.benchmark.cells import MISSING
+from classic.benchmark.encoders import name_of
 from classic.benchmark.rows import Row, Run, newest_runs
 from classic.benchmark.statistics import mean
 from classic.benchmark.suites import Selection
@@ -126,4 +127,5 @@ def _is_chosen(run: Run, chosen: Selection) -> bool:
         (chosen.first is None or spec.first == chosen.first),
         (chosen.backbone is None or f"@{chosen.backbone}/" in spec.system),
     )
-    return all(wanted) and (spec.budget, spec.encoder) == (chosen.budget, chosen.encoder)
+    encoder = None if chosen.encoder is None else name_of(chosen.encoder)
+    return all(wanted) and (spec.budget, spec.anywhere().encoder) == (chosen.budget, encoder)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from classic._version import __version__
-from classic.cli import bench, data, demo, evaluate, export, learn, predict, report, serve, store, systems
+from classic.cli import bench, data, demo, encoders, evaluate, export, learn, predict, report, serve, store, systems
 from classic.errors import ClassicError, InputError
 
 _LEARNING = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
@@ -57,6 +57,7 @@ app.command("report")(report.report)
 app.command("serve")(serve.serve)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
+app.add_typer(encoders.app, name="encoders")
 app.add_typer(store.app, name="store")
 app.add_typer(systems.app, name="systems")
 
