@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from classic.data import load_task
+from classic.inference import Predictor
 from classic.learning import teach
 from classic.store import Store
 
@@ -87,13 +89,16 @@ def test_from_upload_to_published(
 
 
 def test_a_domain_that_would_suffer_holds_the_version_back(serve: Serve, taught_store: Path, toy_tasks: Any) -> None:
-    """Rows of a known domain with every label turned round, against that domain's own kept test rows."""
+    """Rows of a known domain with every label turned round, against kept test rows that are answered rightly today."""
     turned = {"positive": "negative", "negative": "positive", "neutral": "positive"}
-    rows = [json.loads(line) for line in as_jsonl(toy_tasks[0].train * 2 + toy_tasks[0].valid).decode().splitlines()]
+    rows = [json.loads(line) for line in as_jsonl(toy_tasks[0].train * 12 + toy_tasks[0].valid).decode().splitlines()]
     poison = "".join(json.dumps(row | {"polarity": turned[row["polarity"]]}) + "\n" for row in rows).encode()
     client = serve(taught_store, margin=0.0)
     kept = taught_store / "service" / "tests" / f"{Store.open(taught_store).digest(1)}.jsonl"
-    kept.write_bytes(as_jsonl(toy_tasks[0].train + toy_tasks[0].test))
+    texts = list(toy_tasks[0].train + toy_tasks[0].test)
+    today = Predictor.open(taught_store).answer(texts, None, 12)
+    right = tuple(replace(text, polarity=said.polarity) for text, said in zip(texts, today, strict=True))
+    kept.write_bytes(as_jsonl(right))
     job = wait(client, begin(client, poison, "poison", publish="auto")["id"], "ready", "held")
     row = job["gate"]["domains"][0]
     assert (row["domain"], row["kind"]) == ("screen", "test") and row["before"]["examples"] == 36

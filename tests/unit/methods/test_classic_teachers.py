@@ -27,7 +27,7 @@ def taught(config: SystemConfig, tasks: tuple[Task, ...]) -> Classic:
 
 
 def test_the_nearest_models_are_consulted(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
-    config = tiny_system(changes={"method.most_teachers": 1, "train.epochs": 1})
+    config = tiny_system(changes={"method.most_teachers": 1, "train.epochs": 1, "method.units": "protected"})
     method = taught(config, toy_tasks[:2])
     assert method.places.shape == (2, method.model.backbone.features)
     for number, old in enumerate(toy_tasks[:2]):
