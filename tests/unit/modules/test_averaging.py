@@ -45,13 +45,18 @@ def test_the_rates_are_those_of_the_equation() -> None:
     assert float(weight.data) == pytest.approx(expected, abs=1e-3)
 
 
+def taught(make: Callable[..., SystemConfig], task: Task) -> Classic:
+    config = make(changes={"train.epochs": 1})
+    method = build(config, 0)
+    assert isinstance(method, Classic)
+    learn_task(method, task, config.train, Seeds(0))
+    return method
+
+
 def test_classic_keeps_both_and_only_in_dil(
     tiny_system: Callable[..., SystemConfig], toy_tasks: tuple[Task, ...]
 ) -> None:
-    config = tiny_system(changes={"train.epochs": 1})
-    method = build(config, 0)
-    assert isinstance(method, Classic)
-    learn_task(method, toy_tasks[0], config.train, Seeds(0))
+    method = taught(tiny_system, toy_tasks[0])
     assert method.averaging is not None
     answering = torch.cat([weight.detach().reshape(-1) for weight in method.weights()])
     assert method.averaging.live.shape == answering.shape
@@ -65,10 +70,7 @@ def test_classic_keeps_both_and_only_in_dil(
 def test_teachers_are_asked_as_they_answer(
     tiny_system: Callable[..., SystemConfig], toy_tasks: tuple[Task, ...]
 ) -> None:
-    config = tiny_system(changes={"train.epochs": 1})
-    method = build(config, 0)
-    assert isinstance(method, Classic)
-    learn_task(method, toy_tasks[0], config.train, Seeds(0))
+    method = taught(tiny_system, toy_tasks[0])
     said = method.teachers(toy_tasks[1].train)[1]
     method.start_task(toy_tasks[1], Seeds(0))
     assert torch.equal(method._teacher_logits, said)
