@@ -65,9 +65,9 @@ def test_taken_up_after_a_chunk_the_bytes_are_the_same(tmp_path: Path, form: str
     assert sorted(file.name for file in tmp_path.iterdir()) == [broken.name, whole.name]
 
 
-@pytest.mark.parametrize("torn", [0, 1, 7, 100])
-def test_what_was_written_behind_the_journal_is_cut_off(tmp_path: Path, torn: int) -> None:
-    whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
+def killed_at_once(folder: Path) -> tuple[Path, Path]:
+    """A finished output, and where one is to be whose work was killed after the first chunk."""
+    whole, broken = folder / "whole.jsonl", folder / "broken.jsonl"
     bulk.predict_file(rows(30), whole, "jsonl", echo, JOB, chunk=10)
 
     def kill(done: int) -> None:
@@ -75,6 +75,12 @@ def test_what_was_written_behind_the_journal_is_cut_off(tmp_path: Path, torn: in
 
     with pytest.raises(Killed):
         bulk.predict_file(rows(30), broken, "jsonl", echo, JOB, kill, chunk=10)
+    return whole, broken
+
+
+@pytest.mark.parametrize("torn", [0, 1, 7, 100])
+def test_what_was_written_behind_the_journal_is_cut_off(tmp_path: Path, torn: int) -> None:
+    whole, broken = killed_at_once(tmp_path)
     with (tmp_path / ".broken.jsonl.partial").open("ab") as handle:
         handle.write(b"x" * torn)
     bulk.predict_file(rows(30), broken, "jsonl", echo, JOB, chunk=10)
@@ -83,14 +89,7 @@ def test_what_was_written_behind_the_journal_is_cut_off(tmp_path: Path, torn: in
 
 @pytest.mark.parametrize("damage", ["journal", "partial", "short"])
 def test_damaged_work_is_done_again(tmp_path: Path, damage: str) -> None:
-    whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    bulk.predict_file(rows(30), whole, "jsonl", echo, JOB, chunk=10)
-
-    def kill(done: int) -> None:
-        raise Killed
-
-    with pytest.raises(Killed):
-        bulk.predict_file(rows(30), broken, "jsonl", echo, JOB, kill, chunk=10)
+    whole, broken = killed_at_once(tmp_path)
     if damage == "journal":
         (tmp_path / ".broken.jsonl.journal").write_text('{"key": ')
     elif damage == "partial":
