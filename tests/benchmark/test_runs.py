@@ -7,7 +7,9 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,23 @@ def test_a_job_another_process_has_in_hand_is_left_alone(spec: Spec, tmp_path: P
         job = Job((spec,), 1, str(tmp_path))
         assert list(Local().run([job], events.append, lambda job: False)) == []
     assert "another process" in events[0]["note"]
+
+
+def test_a_job_ends_when_the_command_that_wanted_it_is_gone(spec: Spec, tmp_path: Path) -> None:
+    endless = Job((changed(spec, changes={"train.epochs": 10**6}),), 1, str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-m", "classic.benchmark.engines.local"], stdin=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        try:
+            process.stdin.write(json.dumps(asdict(endless)) + "\n")
+            process.stdin.flush()
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=2)
+            process.stdin.close()  # as the system does for a killed command
+            assert process.wait(timeout=60) == 1
+        finally:
+            process.kill()
 
 
 def test_a_failing_job_does_not_stop_the_others(spec: Spec, tmp_path: Path) -> None:

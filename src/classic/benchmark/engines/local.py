@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -54,8 +55,8 @@ def _in_a_process(job: Job, tell: Callable[[dict[str, Any]], None]) -> list[dict
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdin and process.stdout
-        process.stdin.write(json.dumps(asdict(job)))
-        process.stdin.close()
+        process.stdin.write(json.dumps(asdict(job)) + "\n")  # and left open: it shows the job that we live
+        process.stdin.flush()
         results: list[dict[str, Any]] = []
         try:
             for line in process.stdout:
@@ -76,8 +77,12 @@ def _in_a_process(job: Job, tell: Callable[[dict[str, Any]], None]) -> list[dict
 
 
 def main() -> None:
-    """The other end: a job on standard input, events and results as lines on standard output."""
-    plain = json.load(sys.stdin)
+    """The other end: a job in the first line of standard input, events and results as lines on standard output.
+
+    The job ends where its input ends: whoever wanted it is gone, and somebody else may be taking it up.
+    """
+    plain = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_standard_input, daemon=True).start()
     job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"], plain["device"])
     lines = sys.stdout
     sys.stdout = sys.stderr  # whatever a library prints must not end up among the lines
@@ -87,6 +92,11 @@ def main() -> None:
         lines.flush()
 
     say({"results": execute(job, progress=say)})
+
+
+def _end_with_standard_input() -> None:
+    os.read(sys.stdin.fileno(), 1)  # waits; not through the buffer, whose lock would be in the way at the exit
+    os._exit(1)  # what was learned lies in the store; nothing is left to tidy up
 
 
 if __name__ == "__main__":
