@@ -12,6 +12,7 @@ from classic.batching import sorted_batches
 from classic.config import PresetName
 from classic.errors import InputError
 from classic.losses import ced, cks, csc
+from classic.losses.absent import absent_classes
 from classic.losses.adjusted import adjusted_cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.losses.contrastive import Reading
@@ -53,6 +54,8 @@ class ClassicConfig:
             `classic.losses.adjusted`.
         domains: Whether an answer is ``blind`` to the domain (the paper), or the domain is ``inferred`` from the text:
             see `classic.modules.domain_reader`.
+        absent: Weight of what the model before this task said about the classes this domain does not have: see
+            `classic.losses.absent`; 0 in the paper.
         belief: How far such an answer believes the label shares of the likely domains; 0 asks only which classes they
             have, 1 takes the shares as they are.
         units: Whether units that earlier tasks use are ``protected`` (Eq. 4), so that every earlier model stays to the last
@@ -77,6 +80,7 @@ class ClassicConfig:
     shares: Literal["learned", "set_aside"] = "set_aside"
     domains: Literal["blind", "inferred"] = "inferred"
     belief: float = 0.0
+    absent: float = 0.0
     units: Literal["protected", "averaged"] = "averaged"
     gates: GateConfig = field(default_factory=GateConfig)
 
@@ -152,7 +156,8 @@ class Classic(Hat, ReadsDomains):
         self.consulted: list[int] = []
         self.transfer: list[float] = []
         self._infers = config.domains == "inferred" and model.head.scenario is Scenario.DIL
-        if self._infers:  # (T, C): the label shares of every task
+        self._keeps_shares = self._infers or config.absent > 0
+        if self._keeps_shares:  # (T, C): the label shares of every task
             self.register_buffer("shares", torch.zeros(0, len(POLARITIES)))
         averages = config.units == "averaged" and model.head.scenario is Scenario.DIL
         self.averaging = RunningAverage(self.weights()) if averages else None
@@ -245,6 +250,11 @@ class Classic(Hat, ReadsDomains):
         terms = super()._base_terms(output, batch)
         if self.config.shares == "set_aside":
             terms["ce"] = adjusted_cross_entropy(output.logits, batch.labels, self._shares)
+        if self.config.absent and self.learned:
+            absent = (self.shares > 0).any(dim=0) & (self._shares == 0)
+            if absent.any():
+                before = self._teacher_logits[batch.rows, -1]
+                terms["absent"] = self.config.absent * absent_classes(before, output.logits, absent)
         return terms
 
     def _distillation(self, student: Tensor, batch: Batch) -> Tensor:
@@ -280,7 +290,7 @@ class Classic(Hat, ReadsDomains):
             self.places = torch.cat([self.places, self._place(task).unsqueeze(0)])
         if self.averaging is not None:  # before the task's mask and its copies are kept
             self.averaging.finish_task()
-        if self._infers:
+        if self._keeps_shares:
             self.shares = torch.cat([self.shares, self._shares.unsqueeze(0)])
         super().finish_task(task)
 
