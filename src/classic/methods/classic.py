@@ -12,7 +12,6 @@ from classic.batching import sorted_batches
 from classic.config import PresetName
 from classic.errors import InputError
 from classic.losses import ced, cks, csc
-from classic.losses.absent import absent_classes
 from classic.losses.adjusted import adjusted_cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.losses.contrastive import Reading
@@ -54,10 +53,9 @@ class ClassicConfig:
             `classic.losses.adjusted`.
         domains: Whether an answer is ``blind`` to the domain (the paper), or the domain is ``inferred`` from the text:
             see `classic.modules.domain_reader`.
-        absent: Weight of what the model before this task said about the classes this domain does not have: see
-            `classic.losses.absent`; 0 in the paper.
         belief: How far such an answer believes the label shares of the likely domains; 0 asks only which classes they
             have, 1 takes the shares as they are.
+        rare: How far such an answer raises classes that few of the learned domains have; 0 leaves them as they are.
         units: Whether units that earlier tasks use are ``protected`` (Eq. 4), so that every earlier model stays to the last
             bit, or go on learning and answers come from weights that are ``averaged`` along the sequence: see
             `classic.modules.averaging`. In TIL, where earlier models are asked, they are always protected.
@@ -65,7 +63,7 @@ class ClassicConfig:
     """
 
     csc: float = 0.2
-    ced: float = 0.1
+    ced: float = 0.02
     cks: float = 0.2
     temperature: float = 1.0
     teachers: Literal["sum", "mean", "last"] = "mean"
@@ -80,7 +78,7 @@ class ClassicConfig:
     shares: Literal["learned", "set_aside"] = "set_aside"
     domains: Literal["blind", "inferred"] = "inferred"
     belief: float = 0.0
-    absent: float = 0.0
+    rare: float = 1 / 3
     units: Literal["protected", "averaged"] = "averaged"
     gates: GateConfig = field(default_factory=GateConfig)
 
@@ -156,8 +154,7 @@ class Classic(Hat, ReadsDomains):
         self.consulted: list[int] = []
         self.transfer: list[float] = []
         self._infers = config.domains == "inferred" and model.head.scenario is Scenario.DIL
-        self._keeps_shares = self._infers or config.absent > 0
-        if self._keeps_shares:  # (T, C): the label shares of every task
+        if self._infers:  # (T, C): the label shares of every task
             self.register_buffer("shares", torch.zeros(0, len(POLARITIES)))
         averages = config.units == "averaged" and model.head.scenario is Scenario.DIL
         self.averaging = RunningAverage(self.weights()) if averages else None
@@ -250,11 +247,6 @@ class Classic(Hat, ReadsDomains):
         terms = super()._base_terms(output, batch)
         if self.config.shares == "set_aside":
             terms["ce"] = adjusted_cross_entropy(output.logits, batch.labels, self._shares)
-        if self.config.absent and self.learned:
-            absent = (self.shares > 0).any(dim=0) & (self._shares == 0)
-            if absent.any():
-                before = self._teacher_logits[batch.rows, -1]
-                terms["absent"] = self.config.absent * absent_classes(before, output.logits, absent)
         return terms
 
     def _distillation(self, student: Tensor, batch: Batch) -> Tensor:
@@ -290,7 +282,7 @@ class Classic(Hat, ReadsDomains):
             self.places = torch.cat([self.places, self._place(task).unsqueeze(0)])
         if self.averaging is not None:  # before the task's mask and its copies are kept
             self.averaging.finish_task()
-        if self._keeps_shares:
+        if self._infers:
             self.shares = torch.cat([self.shares, self._shares.unsqueeze(0)])
         super().finish_task(task)
 
@@ -309,7 +301,7 @@ class Classic(Hat, ReadsDomains):
         if not self._map or len(self._map[0].means) != self.learned:  # nobody keeps a map
             return None
         if self._reader is None or self._reader[0] != self.learned:
-            self._reader = self.learned, DomainReader(self._map[0], self.shares, self.config.belief)
+            self._reader = self.learned, DomainReader(self._map[0], self.shares, self.config.belief, self.config.rare)
         return self._reader[1]
 
     def logits(self, batch: Batch, task: int | None = None) -> Tensor:
