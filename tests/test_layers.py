@@ -17,6 +17,7 @@ LAYERS: tuple[set[str], ...] = (
         "systems",
         "naming",
         "counting",
+        "advice",
         "sequence",
         "store",
         "manifests",

@@ -20,7 +20,7 @@ class Wishes:
         keep_data: Old texts may be kept.
         task_id: Whoever asks can say the domain.
         grow: What is kept may grow with every domain.
-        memory: Most megabytes that may be kept besides the network; None does not ask.
+        memory: Most megabytes that may be kept besides the network and texts; None does not ask.
         domains: After how many domains.
     """
 
@@ -49,12 +49,10 @@ def against(name: str, wishes: Wishes) -> list[str]:
 def _too_much(name: str, memory: float, domains: int) -> list[str]:
     method = METHODS[name].build
     backbone = next(n for n in ("bert_adapter", *BACKBONES) if method.needs <= BACKBONES[n].build.provides)
-    rule = "" if not method.needs_task_id or name == "classic" else "/til"
+    told = method.needs_task_id and name != "classic"
     try:
-        kept = measure_kept(parse(f"{name}@{backbone}{rule or '/dil'}"))
+        kept = measure_kept(parse(f"{name}@{backbone}/{'til' if told else 'dil'}"))
     except InputError as error:  # no weights at hand to measure with
-        return [f"its memory could not be measured: {error.what}"]
-    if kept.texts:
-        return [] if memory else ["keeps old texts"]  # as many as it is allowed to
-    megabytes = (kept.first + (domains - 1) * kept.each) / _MEGABYTE
+        return [f"what it keeps could not be measured: {error.what}"]
+    megabytes = 0.0 if kept.texts else (kept.first + (domains - 1) * kept.each) / _MEGABYTE
     return [f"keeps {megabytes:.1f} MB after {domains} domains ({backbone})"] if megabytes > memory else []

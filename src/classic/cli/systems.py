@@ -106,23 +106,28 @@ def advise(
     keep_data: Annotated[bool, typer.Option(help="Old texts may be kept.")] = False,
     task_id: Annotated[bool, typer.Option(help="Whoever asks can say the domain.")] = False,
     grow: Annotated[bool, typer.Option(help="What is kept may grow with every domain.")] = True,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            help="Most megabytes that may be kept besides the network and texts; measured, which takes half a minute.",
+            min=0.0,
+            show_default=False,
+        ),
+    ] = None,
+    domains: Annotated[int, typer.Option(help="Of --memory: after how many domains.", min=1)] = 19,
     as_json: AsJson = False,
 ) -> None:
     """Propose methods for what you may keep and what you know."""
+    from classic.advice import Wishes, against
     from classic.systems import METHODS
 
+    wishes = Wishes(keep_data, task_id, grow, memory, domains)
     fitting: dict[str, str] = {}
     other: dict[str, str] = {}
     for name, part in METHODS.items():
-        method = part.build
-        against = []
-        if method.keeps_data and not keep_data:
-            against.append("keeps old texts")
-        if method.needs_task_id and not task_id and name != "classic":
-            against.append("must be told the domain, or guess it (+last, +ent)")
-        if method.grows and not grow:
-            against.append("grows with every domain")
-        (other if against else fitting)[name] = "; ".join(against) or (method.__doc__ or "").strip().splitlines()[0]
+        reasons = against(name, wishes)
+        said = "; ".join(reasons) or (part.build.__doc__ or "").strip().splitlines()[0]
+        (other if reasons else fitting)[name] = said
     if as_json:
         print_json({"fitting": fitting, "not fitting": other})
         return
