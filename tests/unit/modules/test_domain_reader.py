@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +47,17 @@ def test_shares_that_are_believed_tip_the_scales() -> None:
     assert int(DomainReader(two_domains(), shares)(logits, surface).argmax()) == 1
     assert int(DomainReader(two_domains(), shares, belief=0.5)(logits, surface).argmax()) == 0
     assert int(KnownDomain(shares[1], belief=0.5)(logits, surface).argmax()) == 0
+
+
+def test_a_class_that_few_domains_have_is_raised() -> None:
+    logits, surface = torch.tensor([[0.0, 0.1, -0.1]]), torch.tensor([[-3.0] * 4])
+    shares = torch.tensor([ALL, TWO])
+    assert int(DomainReader(two_domains(), shares)(logits, surface).argmax()) == 1
+    raised = DomainReader(two_domains(), shares, rare=0.5)
+    assert int(raised(logits, surface).argmax()) == 2
+    torch.testing.assert_close(raised.expected[0], torch.tensor([0.0, 0.0, 0.5 * math.log(2)]))
+    everywhere = DomainReader(two_domains(), torch.tensor([ALL, ALL]), rare=0.5)
+    assert not everywhere.expected.any()
 
 
 @given(st.lists(st.floats(-30, 30), min_size=3, max_size=3), st.lists(st.floats(-50, 50), min_size=4, max_size=4))
