@@ -71,7 +71,8 @@ def show() -> None:
         rest = "  ".join(f"{own.get(task, float('nan')):.3f}" for task in SEMEVAL)
         two = f"{accuracy(true, said):.4f}  {macro_f1(true, said, labels=[0, 1]):.4f}"
         spec = result["spec"]
-        what = " ".join([spec["system"], f"order {spec['order']} seed {spec['seed']}", json.dumps(spec["changes"])])
+        at = f"at {result['commit'][:7]}" if result.get("commit") else ""  # a default may have changed since
+        what = " ".join([spec["system"], f"order {spec['order']} seed {spec['seed']}", at, json.dumps(spec["changes"])])
         print(f"{means}   {rest}   {two}   {what}")
 
 
