@@ -55,7 +55,7 @@ class ClassicConfig:
             see `classic.modules.domain_reader`.
         belief: How far such an answer believes the label shares of the likely domains; 0 asks only which classes they
             have, 1 takes the shares as they are.
-        rare: How far such an answer raises classes that few of the learned domains have; 0 leaves them as they are.
+        faded: How far such an answer raises classes that the last domains lacked; 0 leaves them as they are.
         units: Whether units that earlier tasks use are ``protected`` (Eq. 4), so that every earlier model stays to the last
             bit, or go on learning and answers come from weights that are ``averaged`` along the sequence: see
             `classic.modules.averaging`. In TIL, where earlier models are asked, they are always protected.
@@ -78,7 +78,7 @@ class ClassicConfig:
     shares: Literal["learned", "set_aside"] = "set_aside"
     domains: Literal["blind", "inferred"] = "inferred"
     belief: float = 0.0
-    rare: float = 1 / 3
+    faded: float = 0.25
     units: Literal["protected", "averaged"] = "averaged"
     gates: GateConfig = field(default_factory=GateConfig)
 
@@ -301,7 +301,7 @@ class Classic(Hat, ReadsDomains):
         if not self._map or len(self._map[0].means) != self.learned:  # nobody keeps a map
             return None
         if self._reader is None or self._reader[0] != self.learned:
-            self._reader = self.learned, DomainReader(self._map[0], self.shares, self.config.belief, self.config.rare)
+            self._reader = self.learned, DomainReader(self._map[0], self.shares, self.config.belief, self.config.faded)
         return self._reader[1]
 
     def logits(self, batch: Batch, task: int | None = None) -> Tensor:

@@ -17,23 +17,23 @@ LEAST = -16.0  # logarithm of the least probability: what lies below is all the 
 class DomainReader(nn.Module):
     """Believes a class as far as the domains that have it are likely.
 
-        p(y | x) = sum_d p(d | x) softmax(z(x) + a log pi_d + c log(T / T_y))_y,   p(d | x) ~ exp(-b |W (s(x) - m_d)|^2 / 2)
+        p(y | x) = sum_d p(d | x) softmax(z(x) + a log pi_d + c log(1 + n_y))_y,   p(d | x) ~ exp(-b |W (s(x) - m_d)|^2 / 2)
 
     The network's logits z say what speaks for a class. The surface s of a text says, by the domain map's means m_d and its
     whitener W, which domains it may come from, and their label shares pi_d which classes there are and how frequent. So
     "neutral" is believed where domains know it and doubted where none does, and nobody has to name the domain. A class
-    that only T_y of the T domains have was trained in few steps, which the others' steps have half undone: it is raised.
+    that the last n_y domains lacked has faded under their steps, and is raised.
 
     Args:
         domains: The domain map.
         shares: (T, C) label shares of its domains; 0 is a class a domain does not have.
         belief: a; 0 asks only which classes there are, 1 believes the shares as they are.
-        rare: c; 0 raises no class.
+        faded: c; 0 raises no class.
     """
 
     expected: Tensor
 
-    def __init__(self, domains: DomainMap, shares: Tensor, belief: float = 0.0, rare: float = 0.0) -> None:
+    def __init__(self, domains: DomainMap, shares: Tensor, belief: float = 0.0, faded: float = 0.0) -> None:
         super().__init__()
         count, width = domains.means.shape
         self.place = nn.Linear(width, count, device=domains.means.device).requires_grad_(False)
@@ -43,7 +43,8 @@ class DomainReader(nn.Module):
         means, middle = domains.means.double() @ turn.T, domains.means.double().mean(dim=0) @ turn.T
         self.place.weight.copy_(_SHARPNESS * (means - middle) @ turn)
         self.place.bias.copy_(_SHARPNESS * (middle.square().sum() - means.square().sum(dim=1)) / 2)
-        raised = rare * (len(shares) / (shares > 0).sum(dim=0).clamp(min=1)).log()
+        newest_first = (shares > 0).flip(0).long()
+        raised = faded * newest_first.argmax(dim=0).float().log1p()  # argmax: how many domains ago it was last taught
         self.register_buffer("expected", (expectation(shares, belief) + raised).to(domains.means.device))
 
     def forward(self, logits: Tensor, surfaces: Tensor) -> Tensor:

@@ -49,15 +49,18 @@ def test_shares_that_are_believed_tip_the_scales() -> None:
     assert int(KnownDomain(shares[1], belief=0.5)(logits, surface).argmax()) == 0
 
 
-def test_a_class_that_few_domains_have_is_raised() -> None:
+def test_a_class_that_the_last_domains_lacked_is_raised() -> None:
     logits, surface = torch.tensor([[0.0, 0.1, -0.1]]), torch.tensor([[-3.0] * 4])
     shares = torch.tensor([ALL, TWO])
     assert int(DomainReader(two_domains(), shares)(logits, surface).argmax()) == 1
-    raised = DomainReader(two_domains(), shares, rare=0.5)
+    raised = DomainReader(two_domains(), shares, faded=0.5)
     assert int(raised(logits, surface).argmax()) == 2
     torch.testing.assert_close(raised.expected[0], torch.tensor([0.0, 0.0, 0.5 * math.log(2)]))
-    everywhere = DomainReader(two_domains(), torch.tensor([ALL, ALL]), rare=0.5)
-    assert not everywhere.expected.any()
+
+
+def test_a_class_the_newest_domain_has_is_not_raised() -> None:
+    fresh = DomainReader(two_domains(), torch.tensor([TWO, ALL]), faded=0.5)
+    assert fresh.expected[1].tolist() == [0.0, 0.0, 0.0]
 
 
 @given(st.lists(st.floats(-30, 30), min_size=3, max_size=3), st.lists(st.floats(-50, 50), min_size=4, max_size=4))
