@@ -43,6 +43,15 @@ _NETWORKS: dict[str, dict[str, Any]] = {
     "srk": {"trunk": "mean"},
 }
 
+# HAT's masks over such a network in `default`. At the adapters' rate the sparsity term shuts most of its few hundred units
+# before they have learned anything (over word vectors all of them: validation sets of order 0).
+_SMALL_MASKS: dict[str, Any] = {
+    "method.gates.learning_rate": 0.0005,
+    "method.gates.sparsity": 0.05,
+    "method.gates.fresh_first": 0.5,
+    "method.gates.fresh": 0.03,
+}
+
 
 @dataclass(frozen=True)
 class Name:
@@ -103,6 +112,8 @@ def parse(
         if name.backbone == "w2v" and name.method in {"one", "ncl"} and "csc" not in name.plus:
             network = {"trunk": "gated"}  # the parameter table's network; the +csc scripts run the plain CNN
         settings |= {f"backbone.{key}": value for key, value in network.items()}
+        if name.method == "hat" and preset == "default":
+            settings |= _SMALL_MASKS
     if "csc" in name.plus:
         if name.method not in {"one", "ncl"}:
             raise IncompatibleError(f"+csc is an option of one and ncl, not of {name.method}", fix="leave it out")
