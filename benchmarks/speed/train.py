@@ -56,7 +56,9 @@ def main() -> None:
 
     torch.set_num_threads(arguments.threads)
     if arguments.order is not None:
-        print(json.dumps(whole_order(arguments.order), indent=2))
+        found = whole_order(arguments.order)
+        write_json(HERE / "train_order.json", found)
+        print(json.dumps(found, indent=2))
         return
     result: dict[str, Any] = {
         "command": "python benchmarks/speed/train.py",
