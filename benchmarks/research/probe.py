@@ -3,7 +3,7 @@
     python benchmarks/research/probe.py classic@bert_adapter --order 0 --set method.belief=0
     python benchmarks/research/probe.py --list
 
-Budget ``quick``. Results lie in benchmarks/research/results; a finished probe is not repeated, a killed one goes on.
+Budget ``quick`` unless told. Results lie in benchmarks/research/results; a finished probe is not repeated, a killed one goes on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("system", nargs="?", help="such as classic@bert_adapter")
     parser.add_argument("--order", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--budget", choices=("quick", "default"), default="quick")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; VALUE is JSON")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("runs/research"))
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.system if "/" in arguments.system else f"{arguments.system}/dil",
         order=arguments.order,
         seed=arguments.seed,
+        budget=arguments.budget,
         valid=True,
         changes={key: json.loads(value) for key, value in changes.items()},
     )
@@ -72,7 +74,7 @@ def show() -> None:
         two = f"{accuracy(true, said):.4f}  {macro_f1(true, said, labels=[0, 1]):.4f}"
         spec = result["spec"]
         at = f"at {result['commit'][:7]}" if result.get("commit") else ""  # a default may have changed since
-        what = " ".join([spec["system"], f"order {spec['order']} seed {spec['seed']}", at, json.dumps(spec["changes"])])
+        what = " ".join([spec["system"], f"order {spec['order']} seed {spec['seed']} {spec['budget']}", at, json.dumps(spec["changes"])])
         print(f"{means}   {rest}   {two}   {what}")
 
 
