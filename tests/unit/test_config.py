@@ -168,6 +168,24 @@ def test_changes_of_a_system() -> None:
             SystemConfig.preset("paper", changes={key: 1})
 
 
+@pytest.mark.parametrize(
+    ("asked", "fresh", "teachers"),
+    [
+        ({}, 0.0, 5),
+        ({"quick": True}, 0.04, 5),
+        ({"scenario": Scenario.TIL}, 0.04, None),
+        ({"changes": {"method.units": "protected"}}, 0.04, None),
+        ({"changes": {"method.gates.fresh": 0.1, "method.most_teachers": 2}}, 0.1, 2),
+        ({"name": "paper"}, 0.04, None),
+    ],
+)
+def test_only_averaged_units_make_do_without_fresh_ones(
+    asked: dict[str, Any], fresh: float, teachers: int | None
+) -> None:
+    method = SystemConfig.preset(**asked).method_config
+    assert (method["gates"]["fresh"], method["most_teachers"]) == (fresh, teachers)
+
+
 def test_reading_a_configuration_does_not_import_torch() -> None:
     program = "import sys, classic.config, classic.types, classic.errors; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
