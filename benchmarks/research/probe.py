@@ -3,7 +3,8 @@
     python benchmarks/research/probe.py classic@bert_adapter --order 0 --set method.belief=0
     python benchmarks/research/probe.py --list
 
-Budget ``quick`` unless told. Results lie in benchmarks/research/results; a finished probe is not repeated, a killed one goes on.
+Budget ``quick`` unless told. Results lie in benchmarks/research/results; a finished probe is not repeated, a killed one
+goes on.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def show() -> None:
         two = f"{accuracy(true, said):.4f}  {macro_f1(true, said, labels=[0, 1]):.4f}"
         spec = result["spec"]
         at = f"at {result['commit'][:7]}" if result.get("commit") else ""  # a default may have changed since
-        what = " ".join([spec["system"], f"order {spec['order']} seed {spec['seed']} {spec['budget']}", at, json.dumps(spec["changes"])])
+        run = f"order {spec['order']} seed {spec['seed']} {spec['budget']}"
+        what = " ".join([spec["system"], run, at, json.dumps(spec["changes"])])
         print(f"{means}   {rest}   {two}   {what}")
 
 

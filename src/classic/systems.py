@@ -147,13 +147,15 @@ class SystemConfig:
             "train": backbone_part.recipe(name, quick=quick),
             "head": backbone_part.head(name),
         }
+        changes = changes or {}
+        averaged = scenario is Scenario.DIL and changes.get("method.units", "averaged") == "averaged"
         if quick:
             parts["method"] = replace(parts["method"], method_part.quick, where="method")
             parts["backbone"] = replace(parts["backbone"], backbone_part.quick, where="backbone")
-        elif name == "default" and scenario is Scenario.DIL and (changes or {}).get("method.units", "averaged") == "averaged":
+        elif name == "default" and averaged:
             parts["method"] = replace(parts["method"], method_part.averaged, where="method")
         sections: dict[str, dict[str, Any]] = {}
-        for key, value in (changes or {}).items():
+        for key, value in changes.items():
             section, _, rest = key.partition(".")
             if section not in cls.SECTIONS or not rest:
                 raise InputError(
