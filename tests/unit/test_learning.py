@@ -196,7 +196,7 @@ def test_a_version_holds_named_tensors_of_the_model_and_not_a_byte_more(
         r"method/gates\.[a-z_.0-9]+",
         r"method/private\.copies",
         r"method/averaging\.(live|average|steps)",
-        r"method/shares",
+        r"method/(shares|places)",
         r"map/(means|scatter|count|reach)",
     }
     allowed = re.compile(rf"(whole|appended|(rows|columns)(\.at)?)/({'|'.join(known)})")
