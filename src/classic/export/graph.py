@@ -55,6 +55,7 @@ def write_graph(folded: Folded, domains: DomainMap, ranges: dict[str, Range] | N
     for number, layer in enumerate(folded.layers):
         assert isinstance(layer, FoldedLayer)
         states = writer.layer(layer, f"layers.{number}", states, mask)
+    states = writer.texts(states)
     if folded.pool == "mean":
         features = writer.mean(states, real)
     else:
@@ -70,13 +71,18 @@ def write_graph(folded: Folded, domains: DomainMap, ranges: dict[str, Range] | N
 
 
 class _Writer:
-    """Nodes and constants of a graph in the making; every method takes and gives names of values."""
+    """Nodes and constants of a graph in the making; every method takes and gives names of values.
+
+    Between attentions states are rows, (B L, d), because onnxruntime's product of two matrices takes the bias and a ReLU
+    along, and its product of anything larger does not.
+    """
 
     def __init__(self, ranges: dict[str, Range]) -> None:
         self._ranges = ranges
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._shared: dict[int, str] = {}
+        self._grid = ""
 
     # --- building blocks --------------------------------------------------------------------------------------------
 
@@ -108,6 +114,16 @@ class _Writer:
     def number(self, value: float) -> str:
         return self.constant(np.array(value, dtype=np.float32))
 
+    def rows(self, states: str) -> str:
+        """(B, L, d) as (B L, d); nothing is copied."""
+        return self.node("Flatten", [states], axis=2)
+
+    def texts(self, states: str) -> str:
+        """(B L, n) as (B, L, n)."""
+        if not self._grid:
+            self._grid = self.node("Concat", [self.node("Shape", ["input_ids"]), self.integers([-1])], axis=0)
+        return self.node("Reshape", [states, self._grid])
+
     # --- parts of the network ---------------------------------------------------------------------------------------
 
     def embed(self, folded: Folded) -> str:
@@ -125,7 +141,7 @@ class _Writer:
             places = self.node("Gather", [self.constant(inner.position_embeddings.weight), numbers])
         words = self.node("Gather", [self.shared(inner.word_embeddings.weight), "input_ids"])
         kinds = self.node("Gather", [self.constant(inner.token_type_embeddings.weight), "token_type_ids"])
-        states = self.norm(inner.LayerNorm, self.node("Add", [self.node("Add", [words, kinds]), places]))
+        states = self.rows(self.norm(inner.LayerNorm, self.node("Add", [self.node("Add", [words, kinds]), places])))
         if "project" in modules:
             states = self.linear(modules["project"], "project", states)  # type: ignore[arg-type]
         return states
@@ -145,12 +161,12 @@ class _Writer:
     def attention(self, layer: FoldedLayer, name: str, states: str, mask: str) -> str:
         weight, bias = layer.joint.weight.T, self.constant(layer.joint.bias)
         if name not in self._ranges:
-            inputs = [states, self.constant(weight), bias, mask]
-            return self.node("Attention", inputs, domain=_CONTRIB, num_heads=layer.heads)
+            inputs = [self.texts(states), self.constant(weight), bias, mask]
+            return self.rows(self.node("Attention", inputs, domain=_CONTRIB, num_heads=layer.heads))
         rounded, step, zero = self.rounded(name, states)
         small, steps = self.small(name, weight)
-        inputs = [rounded, small, bias, step, steps, mask, zero]
-        return self.node("QAttention", inputs, domain=_CONTRIB, num_heads=layer.heads)
+        inputs = [self.texts(rounded), small, bias, step, steps, mask, zero]
+        return self.rows(self.node("QAttention", inputs, domain=_CONTRIB, num_heads=layer.heads))
 
     def block(self, block: FoldedBlock, name: str, states: str, residual: str) -> str:
         states = self.linear(block.dense, f"{name}.dense", states)
@@ -162,7 +178,7 @@ class _Writer:
         hidden = self.node("Relu", [self.linear(adapter.down, f"{name}.down", states)])
         change = self.node("Relu", [self.linear(adapter.up, f"{name}.up", hidden)])
         if adapter.place is not None:
-            padded = self.node("Pad", [change, self.integers([0, 0, 0, 0, 0, 1])])
+            padded = self.node("Pad", [change, self.integers([0, 0, 0, 1])])
             change = self.node("Gather", [padded, self.constant(adapter.place)], axis=-1)
         return self.node("Add", [states, change])
 
@@ -174,7 +190,7 @@ class _Writer:
     def linear(self, layer: nn.Linear, name: str, states: str) -> str:
         weight, bias = layer.weight.T, self.constant(layer.bias)
         if name not in self._ranges:
-            return self.node("Add", [self.node("MatMul", [states, self.constant(weight)]), bias])
+            return self.node("Gemm", [states, self.constant(weight), bias])
         rounded, step, zero = self.rounded(name, states)
         small, steps = self.small(name, weight)
         inputs = [rounded, small, step, steps, zero, "", bias]
