@@ -75,8 +75,8 @@ def show() -> None:
         two = f"{accuracy(true, said):.4f}  {macro_f1(true, said, labels=[0, 1]):.4f}"
         spec = result["spec"]
         at = f"at {result['commit'][:7]}" if result.get("commit") else ""  # a default may have changed since
-        run = f"order {spec['order']} seed {spec['seed']} {spec['budget']}"
-        what = " ".join([spec["system"], run, at, json.dumps(spec["changes"])])
+        where = f"order {spec['order']} seed {spec['seed']} {spec['budget']}"
+        what = " ".join([spec["system"], where, at, json.dumps(spec["changes"])])
         print(f"{means}   {rest}   {two}   {what}")
 
 
