@@ -51,10 +51,10 @@ class ClassicConfig:
         missing: See `classic.losses.cross_entropy`; of no account where label shares are set aside.
         shares: Whether a domain's label shares are ``learned`` with everything else (the paper), or ``set_aside``: see
             `classic.losses.adjusted`.
-        domains: Whether an answer is ``blind`` to the domain (the paper), or the domain is ``inferred`` from the text:
-            see `classic.modules.domain_reader`.
-        belief: How far such an answer believes the label shares of the likely domains; 0 asks only which classes they
-            have, 1 takes the shares as they are.
+        domains: Whether an answer is ``blind`` to the domain (the paper), or the domain is ``inferred`` from the text
+            where it is not told: see `classic.modules.domain_reader`.
+        belief: How far such an answer believes the label shares of the likely domains, where they were set aside: 0 asks
+            only which classes they have, which is fair to rare ones, 1 takes the shares as they are, which errs least often.
         faded: How far such an answer raises classes that the last domains lacked; 0 leaves them as they are.
         units: Whether units that earlier tasks use are ``protected`` (Eq. 4), so that every earlier model stays to the last
             bit, or go on learning and answers come from weights that are ``averaged`` along the sequence: see
@@ -77,7 +77,7 @@ class ClassicConfig:
     missing: MissingClasses = "shield"
     shares: Literal["learned", "set_aside"] = "set_aside"
     domains: Literal["blind", "inferred"] = "inferred"
-    belief: float = 0.0
+    belief: float = 0.5
     faded: float = 0.25
     units: Literal["protected", "averaged"] = "averaged"
     gates: GateConfig = field(default_factory=GateConfig)
@@ -90,36 +90,25 @@ class ClassicConfig:
     def preset(cls, name: PresetName) -> ClassicConfig:
         """The method of that preset."""
         gates = GateConfig.preset(name)
+        if name == "default":
+            return cls(gates=gates)
+        published: dict[str, Any] = {
+            "csc": 1.0,
+            "ced": 1.0,
+            "cks": 1.0,
+            "teacher_head": "current",
+            "missing": "plain",
+            "shares": "learned",
+            "domains": "blind",
+            "belief": 0.0,
+            "faded": 0.0,
+            "units": "protected",
+            "gates": gates,
+        }
         if name == "paper":  # Eq. (7) and (14), Sec. 4.3
-            return cls(
-                csc=1.0,
-                ced=1.0,
-                cks=1.0,
-                teachers="sum",
-                teacher_head="current",
-                missing="plain",
-                shares="learned",
-                domains="blind",
-                units="protected",
-                gates=gates,
-            )
-        if name == "authors":  # systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
-            return cls(
-                csc=1.0,
-                ced=1.0,
-                cks=1.0,
-                teachers="last",
-                teacher_head="current",
-                reading="authors",
-                attention="tasks",
-                view_ce=1.0,
-                missing="plain",
-                shares="learned",
-                domains="blind",
-                units="protected",
-                gates=gates,
-            )
-        return cls(gates=gates)
+            return cls(teachers="sum", **published)
+        # authors, systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
+        return cls(teachers="last", reading="authors", attention="tasks", view_ce=1.0, **published)
 
 
 class Classic(Hat, ReadsDomains):
@@ -153,8 +142,9 @@ class Classic(Hat, ReadsDomains):
         self._reader: tuple[int, DomainReader] | None = None
         self.consulted: list[int] = []
         self.transfer: list[float] = []
-        self._infers = config.domains == "inferred" and model.head.scenario is Scenario.DIL
-        if self._infers:  # (T, C): the label shares of every task
+        self._reads = config.domains == "inferred"
+        self._belief = config.belief if config.shares == "set_aside" else 0.0  # else the logits have the shares in them
+        if self._reads:  # (T, C): the label shares of every task
             self.register_buffer("shares", torch.zeros(0, len(POLARITIES)))
         averages = config.units == "averaged" and model.head.scenario is Scenario.DIL
         self.averaging = RunningAverage(self.weights()) if averages else None
@@ -282,7 +272,7 @@ class Classic(Hat, ReadsDomains):
             self.places = torch.cat([self.places, self._place(task).unsqueeze(0)])
         if self.averaging is not None:  # before the task's mask and its copies are kept
             self.averaging.finish_task()
-        if self._infers:
+        if self._reads:
             self.shares = torch.cat([self.shares, self._shares.unsqueeze(0)])
         super().finish_task(task)
 
@@ -292,16 +282,16 @@ class Classic(Hat, ReadsDomains):
         self._map, self._reader = (domains,), None
 
     def reader(self, task: int | None = None) -> nn.Module | None:
-        if not self._infers:
+        if not self._reads:
             return None
         if self.in_task:
-            return KnownDomain(self._shares, self.config.belief)
+            return KnownDomain(self._shares, self._belief)
         if task is not None:
-            return KnownDomain(self.shares[task], self.config.belief)
+            return KnownDomain(self.shares[task], self._belief)
         if not self._map or len(self._map[0].means) != self.learned:  # nobody keeps a map
             return None
         if self._reader is None or self._reader[0] != self.learned:
-            self._reader = self.learned, DomainReader(self._map[0], self.shares, self.config.belief, self.config.faded)
+            self._reader = self.learned, DomainReader(self._map[0], self.shares, self._belief, self.config.faded)
         return self._reader[1]
 
     def logits(self, batch: Batch, task: int | None = None) -> Tensor:
