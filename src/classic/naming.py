@@ -1,6 +1,6 @@
 """Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
 
-    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains][-faded][-average]@BACKBONE[/dil|/til]
+    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains][-belief][-faded][-average]@BACKBONE[/dil|/til]
 
 Reading a name needs no torch; building the system does.
 """
@@ -31,6 +31,7 @@ _WITHOUT: dict[str, tuple[str, Any]] = {
     "cks": ("method.cks", 0.0),
     "shares": ("method.shares", "learned"),
     "domains": ("method.domains", "blind"),
+    "belief": ("method.belief", 0.0),
     "faded": ("method.faded", 0.0),
     "average": ("method.units", "protected"),
 }
