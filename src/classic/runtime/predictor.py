@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,6 @@ class Predictor(Answering):
         folder = Path(folder)
         self.card = read_card(folder)
         self.version = self.card.version
-        self._reach = np.array(self.card.reach, dtype=np.float32)
         self._reader = PairReader(folder / TOKENIZER, self.card.max_length, self.card.segments, self.card.pad_id)
         self._session = _open_session(folder / MODEL, threads)
 
@@ -61,15 +61,12 @@ class Predictor(Answering):
         pairs = self._reader.read(examples)
         found: dict[int, Prediction] = {}
         for rows, logits, distances in self._compute(pairs, batch_size):
-            probabilities = _softmax(logits / self.card.temperature).tolist()
-            nearest = distances.argmin(axis=1).tolist()
-            unfamiliar: list[bool] = np.all(distances > self._reach, axis=1).tolist()
-            for place, row in enumerate(rows):
+            for row, said, gaps in zip(rows, logits.tolist(), distances.tolist(), strict=True):
                 found[row] = as_prediction(
                     examples[row],
-                    probabilities[place],
-                    self.card.domains[nearest[place]],
-                    unfamiliar[place],
+                    _softmax(said, self.card.temperature),
+                    self.card.domains[gaps.index(min(gaps))],
+                    all(gap > reach for gap, reach in zip(gaps, self.card.reach, strict=True)),
                     pairs[row].truncated,
                     self.version,
                 )
@@ -89,10 +86,12 @@ class Predictor(Answering):
             yield rows, logits, distances
 
 
-def _softmax(logits: Array) -> Array:
-    grown = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares: Array = grown / grown.sum(axis=1, keepdims=True)
-    return shares
+def _softmax(logits: list[float], temperature: float) -> list[float]:
+    """In plain Python, which is faster than numpy for three numbers: one sentence is asked at a time in a service."""
+    top = max(logits)
+    grown = [math.exp((value - top) / temperature) for value in logits]
+    total = sum(grown)
+    return [value / total for value in grown]
 
 
 def _open_session(file: Path, threads: int | None) -> Any:
