@@ -91,18 +91,16 @@ def test_a_server_that_is_asked_to_end_answers_first_and_ends_streams(
     watcher.start()
     assert watching.wait(60)
     body = json.dumps(ASK | {"deadline_ms": 60000}).encode()
-    asking = [
-        open_request(server, "/v1/predict", f"Content-Type: application/json\r\nContent-Length: {len(body)}")
-        for _ in range(4)
-    ]
-    for connection in asking:
-        connection.sendall(body[:-1])
-    assert server.client.get("/healthz").status_code == 200  # by now the four have been begun
+    headers = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nExpect: 100-continue"
+    asking = [open_request(server, "/v1/predict", headers) for _ in range(4)]
+    replies = [connection.makefile("rb") for connection in asking]
+    for reply in replies:  # the server asks for the body: the four have been begun
+        assert [reply.readline(), reply.readline()] == [b"HTTP/1.1 100 Continue\r\n", b"\r\n"]
     server.process.send_signal(signal.SIGTERM)
     answers = []
-    for connection in asking:
-        connection.sendall(body[-1:])
-        answers.append(connection.makefile("rb").readline())
+    for connection, reply in zip(asking, replies, strict=True):
+        connection.sendall(body)
+        answers.append(reply.readline())
         connection.close()
     watcher.join(60)
     assert server.process.wait(60) == 0
