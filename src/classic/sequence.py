@@ -13,6 +13,7 @@ from classic.evaluation.answers import answer
 from classic.evaluation.matrix import ResultMatrix
 from classic.evaluation.metrics import accuracy, macro_f1
 from classic.learning import Learner, count_answers, load_learner, open_or_create, teach
+from classic.runtime.clauses import clause_of
 from classic.store import Store, Version
 from classic.systems import SystemConfig
 from classic.training.loop import Watcher
@@ -93,10 +94,25 @@ def _score_name(domain: str, rule: TaskId | None) -> str:
     return f"{domain} (by entropy)" if rule is TaskId.ENTROPY else domain
 
 
-def confusion(learner: Learner, name: str, examples: Sequence[Example], rule: TaskId | None = None) -> dict[str, Any]:
-    """Counts of (true, answered) pairs: all that is kept of a test, enough for every score."""
+def confusion(
+    learner: Learner, name: str, examples: Sequence[Example], rule: TaskId | None = None, *, clauses: bool = False
+) -> dict[str, Any]:
+    """Counts of (true, answered) pairs: all that is kept of a test, enough for every score.
+
+    Args:
+        learner: Who answers.
+        name: The domain of the examples.
+        examples: What is asked.
+        rule: How the task is found; the system's own rule if none is given.
+        clauses: Whether clauses are read beside sentences, as a predictor does.
+    """
     index = learner.domains.index(name) if name in learner.domains else None
-    return count_answers(examples, answer(learner.method, examples, rule or learner.config.task_id, index))
+    parts = [clause_of(example) for example in examples] if clauses else []
+    rows = [row for row, part in enumerate(parts) if part is not None]
+    asked = [*examples, *(part for part in parts if part is not None)]
+    said = answer(learner.method, asked, rule or learner.config.task_id, index)
+    said[rows] += said[len(examples) :]  # the likeliest of a product of softmaxes, whatever their temperature
+    return count_answers(examples, said[: len(examples)])
 
 
 def expand(counted: dict[str, Any]) -> tuple[list[int], list[int]]:

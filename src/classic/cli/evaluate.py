@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from classic.cli.options import AsJson, Device, StorePath, Threads, prepare_torch, print_json
+from classic.cli.options import AsJson, Device, StorePath, Threads, WholeSentences, prepare_torch, print_json
 from classic.errors import InputError
 
 
@@ -25,6 +25,7 @@ def evaluate(
     every: Annotated[
         bool, typer.Option("--all-versions", help="Score every version, for the report's heat map.")
     ] = False,
+    whole: WholeSentences = False,
     save: Annotated[
         bool, typer.Option(help="Keep the scores (numbers only) in the store, for `classic report`.")
     ] = True,
@@ -34,8 +35,8 @@ def evaluate(
 ) -> None:
     """Score the current version, or all of them, on labelled test data.
 
-    Two macro-F1 are given: over the classes that occur in truth or answers (the paper's), and over the classes the data
-    really has, where a stray answer is simply an error.
+    Answers are those of `classic predict`. Two macro-F1 are given: over the classes that occur in truth or answers (the
+    paper's), and over the classes the data really has, where a stray answer is simply an error.
 
     Example:
         classic evaluate reviews.store camera=camera_test.csv phone=phone_test.csv --all-versions
@@ -65,7 +66,7 @@ def evaluate(
         learner = load_learner(opened, number, where)
         if not learner.domains:
             raise InputError(f"{store} has not learned any domain yet", fix="teach it one with `classic learn`")
-        counted = {name: confusion(learner, name, examples) for name, examples in sets.items()}
+        counted = {name: confusion(learner, name, examples, clauses=not whole) for name, examples in sets.items()}
         if save:
             opened.write_scores(number, opened.read_scores(number) | counted)
         found[number] = {name: scores_of(pairs) for name, pairs in counted.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classic.cli.options import AsJson, Device, Threads, prepare_torch
+from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch
 from classic.errors import DataError, InputError
 from classic.types import Example, Prediction, make_example
 
@@ -54,6 +54,7 @@ def predict(
     ] = None,
     form: Annotated[str | None, typer.Option("--format", help="jsonl or csv.", show_default=False)] = None,
     version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
+    whole: WholeSentences = False,
     batch_size: Annotated[
         int, typer.Option(help="Examples computed at once; 1 answers standard input line by line.", min=1)
     ] = 32,
@@ -95,7 +96,7 @@ def predict(
     examples = _examples(text, aspect or [], span or [], is_file)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
-    open_predictor, job = _opener(store, version, threads, device)
+    open_predictor, job = _opener(store, version, threads, device, clauses=not whole)
     if out is not None:
         _into_file(
             examples,
@@ -116,7 +117,7 @@ def predict(
 
 
 def _opener(
-    store: Path, version: int | None, threads: int | None, device: str
+    store: Path, version: int | None, threads: int | None, device: str, *, clauses: bool
 ) -> tuple[Callable[[], Answering], dict[str, Any]]:
     """How to open the predictor of a store or an exported folder, and what tells it from any other."""
     from classic.runtime.folder import is_exported, read_card
@@ -129,9 +130,11 @@ def _opener(
         def open_exported() -> Answering:
             from classic.runtime import Predictor
 
-            return Predictor(store, threads)
+            predictor = Predictor(store, threads)
+            predictor.clauses = clauses
+            return predictor
 
-        return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files}
+        return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files, "clauses": clauses}
     from classic.store import Store
 
     opened = Store.open(store)
@@ -141,9 +144,12 @@ def _opener(
         where = prepare_torch(threads, device)
         from classic.inference import Predictor
 
-        return Predictor.open(opened, number, where)
+        predictor = Predictor.open(opened, number, where)
+        predictor.clauses = clauses
+        return predictor
 
-    return open_store, {"digest": opened.digest(number), "device": device, "threads": threads}
+    job = {"digest": opened.digest(number), "device": device, "threads": threads, "clauses": clauses}
+    return open_store, job
 
 
 def _engine(

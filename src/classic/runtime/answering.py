@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from classic.errors import InputError
-from classic.types import POLARITIES, Example, Prediction, make_example
+from classic.runtime.clauses import blend, clause_of
+from classic.types import POLARITIES, Example, Polarity, Prediction, make_example
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
@@ -21,9 +23,12 @@ class Answering(ABC):
 
     Attributes:
         version: The number of the store's version that answers.
+        clauses: Whether the clause an aspect stands in is read beside its sentence; without it, two aspects of one sentence
+            mostly get the same answer. The benchmark does without, as the paper does.
     """
 
     version: int
+    clauses: bool = True
 
     @property
     @abstractmethod
@@ -36,7 +41,7 @@ class Answering(ABC):
 
     @abstractmethod
     def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
-        """The answers to some examples, in their order, for a domain that was checked."""
+        """The answers to some examples as they stand, in their order, for a domain that was checked."""
 
     def predict(
         self,
@@ -74,7 +79,20 @@ class Answering(ABC):
         self.check_domain(domain)
         waiting = iter(examples)
         while ahead := list(itertools.islice(waiting, window)):
-            yield from self.answer(ahead, domain, batch_size)
+            yield from self._answer_by_clauses(ahead, domain, batch_size)
+
+    def _answer_by_clauses(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
+        parts = [clause_of(example) for example in examples] if self.clauses else []
+        rows = [row for row, part in enumerate(parts) if part is not None]
+        asked = examples + [part for part in parts if part is not None]
+        answers = self.answer(asked, domain, batch_size)
+        for row, of_clause in zip(rows, answers[len(examples) :], strict=True):
+            whole = answers[row]
+            shares = blend(whole.probabilities, of_clause.probabilities)
+            answers[row] = dataclasses.replace(
+                whole, polarity=_likeliest(shares), probabilities=(shares[0], shares[1], shares[2])
+            )
+        return answers[: len(examples)]
 
 
 def like_length(lengths: Sequence[int], batch_size: int, tokens: int = TOKENS) -> Iterator[list[int]]:
@@ -99,18 +117,21 @@ def as_prediction(
     example: Example, shares: Sequence[float], nearest: str, unfamiliar: bool, truncated: bool, version: int
 ) -> Prediction:
     """A prediction from the probabilities of the polarities."""
-    best = max(range(len(POLARITIES)), key=lambda column: shares[column])
     return Prediction(
         sentence=example.sentence,
         aspect=example.aspect,
         span=example.span,
-        polarity=POLARITIES[best],
+        polarity=_likeliest(shares),
         probabilities=(shares[0], shares[1], shares[2]),
         nearest_domain=nearest,
         unfamiliar=unfamiliar,
         truncated=truncated,
         version=version,
     )
+
+
+def _likeliest(shares: Sequence[float]) -> Polarity:
+    return POLARITIES[max(range(len(POLARITIES)), key=lambda column: shares[column])]
 
 
 def unknown_domain(domain: str, known: list[str]) -> InputError:

@@ -44,9 +44,7 @@ def test_a_told_domain_is_believed_by_half(tiny_system: MakeSystem, toy_tasks: t
         assert wanted.std() > 0.1  # the shares are uneven, so believing them does something
 
 
-def test_shares_that_were_learned_are_not_believed_again(
-    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
-) -> None:
+def test_shares_that_were_learned_are_not_believed_again(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     config = tiny_system(changes={"train.epochs": 1, "method.shares": "learned"})
     method, _ = taught(config, uneven(toy_tasks[0]))
     reader = method.reader(0)
