@@ -13,7 +13,7 @@ from classic.evaluation.answers import answer
 from classic.evaluation.matrix import ResultMatrix
 from classic.evaluation.metrics import accuracy, macro_f1
 from classic.learning import Learner, count_answers, load_learner, open_or_create, teach
-from classic.runtime.clauses import clause_of
+from classic.runtime.clauses import with_clauses
 from classic.store import Store, Version
 from classic.systems import SystemConfig
 from classic.training.loop import Watcher
@@ -107,9 +107,7 @@ def confusion(
         clauses: Whether clauses are read beside sentences, as a predictor does.
     """
     index = learner.domains.index(name) if name in learner.domains else None
-    parts = [clause_of(example) for example in examples] if clauses else []
-    rows = [row for row, part in enumerate(parts) if part is not None]
-    asked = [*examples, *(part for part in parts if part is not None)]
+    asked, rows = with_clauses(examples) if clauses else (examples, [])
     said = answer(learner.method, asked, rule or learner.config.task_id, index)
     said[rows] += said[len(examples) :]  # the likeliest of a product of softmaxes, whatever their temperature
     return count_answers(examples, said[: len(examples)])

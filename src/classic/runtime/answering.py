@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from classic.errors import InputError
-from classic.runtime.clauses import blend, clause_of
+from classic.runtime.clauses import blend, with_clauses
 from classic.types import POLARITIES, Example, Polarity, Prediction, make_example
 
 WINDOW = 1024
@@ -82,9 +82,7 @@ class Answering(ABC):
             yield from self._answer_by_clauses(ahead, domain, batch_size)
 
     def _answer_by_clauses(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
-        parts = [clause_of(example) for example in examples] if self.clauses else []
-        rows = [row for row, part in enumerate(parts) if part is not None]
-        asked = examples + [part for part in parts if part is not None]
+        asked, rows = with_clauses(examples) if self.clauses else (examples, [])
         answers = self.answer(asked, domain, batch_size)
         for row, of_clause in zip(rows, answers[len(examples) :], strict=True):
             whole = answers[row]

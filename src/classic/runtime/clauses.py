@@ -19,6 +19,12 @@ _BETWEEN = re.compile(
 )
 
 
+def with_clauses(examples: Sequence[Example]) -> tuple[list[Example], list[int]]:
+    """The examples, then the clauses of those that have one; and the rows of these, in the same order."""
+    found = {row: clause for row, example in enumerate(examples) if (clause := clause_of(example)) is not None}
+    return [*examples, *found.values()], list(found)
+
+
 def clause_of(example: Example) -> Example | None:
     """The example with nothing but the clause of its aspect; None where that is the whole sentence, or says nothing.
 
