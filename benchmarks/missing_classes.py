@@ -28,11 +28,11 @@ def main() -> None:
     from classic.data.tasks import load_domain
     from classic.evaluation import accuracy, macro_f1
     from classic.evaluation.answers import answer
+    from classic.evaluation.scores import labels_of
     from classic.files import write_json
-    from classic.learning import truth
-    from classic.runinfo import surroundings
+    from classic.learning.environment import surroundings
     from classic.seeding import Seeds
-    from classic.systems import SystemConfig, build
+    from classic.systems.system import SystemConfig, build
     from classic.training.loop import learn_task
 
     torch.set_num_threads(arguments.threads)
@@ -43,12 +43,12 @@ def main() -> None:
     def scores(method) -> dict:
         found = {}
         for task in tasks:
-            true, said = truth(task.valid).tolist(), answer(method, task.valid).argmax(dim=1).tolist()
+            true, said = labels_of(task.valid), answer(method, task.valid).argmax(dim=1).tolist()
             found[task.name] = {
                 "examples": len(true),
                 "accuracy": accuracy(true, said),
                 "macro_f1": macro_f1(true, said),
-                "fair_macro_f1": macro_f1(true, said, labels=[polarity.column for polarity in task.classes]),
+                "own_f1": macro_f1(true, said, labels=[polarity.column for polarity in task.classes]),
                 "neutral_true": true.count(neutral),
                 "neutral_said": said.count(neutral),
                 "neutral_right": sum(t == s == neutral for t, s in zip(true, said, strict=True)),

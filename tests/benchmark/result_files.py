@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from classic.benchmark.spec import Spec
+from classic.benchmark.runs.spec import Spec
 
 Scores = list[tuple[float, float]]  # of each task: right after learning, and at the end
 
@@ -28,8 +28,8 @@ def write_result(
     *,
     order: int = 0,
     seed: int = 0,
-    f1: Scores | None = None,
-    fair_f1: Scores | None = None,
+    macro_f1: Scores | None = None,
+    own_f1: Scores | None = None,
     tasks: list[str] | None = None,
     finished: str = "2026-01-01T00:00:00Z",
     spec: dict[str, Any] | None = None,
@@ -51,8 +51,8 @@ def write_result(
         "matrix": {
             "tasks": tasks,
             "accuracy": matrix_of(tasks, accuracy),
-            "f1": matrix_of(tasks, f1 or accuracy),
-            "fair_f1": matrix_of(tasks, fair_f1 or f1 or accuracy),
+            "macro_f1": matrix_of(tasks, macro_f1 or accuracy),
+            "own_f1": matrix_of(tasks, own_f1 or macro_f1 or accuracy),
         },
         "dirty": False,
         "commit": "0" * 40,

@@ -12,8 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from result_files import write_result
 
-from classic.benchmark.interactive import render_page
-from classic.benchmark.suites import Selection, grid
+from classic.benchmark.figures.page import render_page
+from classic.benchmark.runs.suites import Selection, grid
 from classic.data.sequences import order
 
 PATIENCE = 180_000  # milliseconds a condition may take on a busy machine; nothing waits that long if all is well

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from classic.benchmark.code import code_version
-from classic.benchmark.engines import find
-from classic.benchmark.engines.local import Local
-from classic.benchmark.job import Job, claimed, execute
-from classic.benchmark.outside import split
-from classic.benchmark.results import read_results
-from classic.benchmark.runner import Plan, carry_out, plan, provenance
-from classic.benchmark.spec import QUICK_EXAMPLES, Spec, key_of
-from classic.benchmark.suites import Selection, specs_of, systems_of
+from classic.benchmark.runs.engines import find
+from classic.benchmark.runs.engines.local import Local
+from classic.benchmark.runs.identity import code_version
+from classic.benchmark.runs.job import Job, claimed, execute
+from classic.benchmark.runs.outside import split
+from classic.benchmark.runs.results import read_results
+from classic.benchmark.runs.runner import Plan, carry_out, plan, provenance
+from classic.benchmark.runs.spec import QUICK_EXAMPLES, Spec, key_of
+from classic.benchmark.runs.suites import Selection, specs_of, systems_of
 from classic.data.domains import domain
 from classic.errors import InputError
 from classic.types import Task
@@ -194,7 +194,7 @@ def test_the_local_engine_gives_what_this_process_gives(spec: Spec, tmp_path: Pa
 
 
 def test_a_job_another_process_has_in_hand_is_left_alone(spec: Spec, tmp_path: Path) -> None:
-    from classic.benchmark.spec import training_key
+    from classic.benchmark.runs.spec import training_key
 
     training = training_key(spec.determined_by(spec.tasks(), 1))
     events: list[dict[str, Any]] = []
@@ -208,7 +208,7 @@ def test_a_job_another_process_has_in_hand_is_left_alone(spec: Spec, tmp_path: P
 def test_a_job_ends_when_the_command_that_wanted_it_is_gone(spec: Spec, tmp_path: Path) -> None:
     endless = Job((changed(spec, changes={"train.epochs": 10**6}),), 1, str(tmp_path))
     with subprocess.Popen(
-        [sys.executable, "-m", "classic.benchmark.engines.local"], stdin=subprocess.PIPE, text=True
+        [sys.executable, "-m", "classic.benchmark.runs.engines.local"], stdin=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin
         try:
@@ -245,7 +245,7 @@ def test_a_method_from_a_users_own_file(spec: Spec, tmp_path: Path) -> None:
     (result,) = carry_out(wanted, Local(), tmp_path / "r", lambda event: None)
     assert result["determined_by"]["system"]["method"] == "anchor"
     file.write_text(source.replace("strength: float = 1.0", "strength: float = 2.0"), "utf-8")
-    from classic.benchmark import code
+    from classic.benchmark.runs import identity as code
 
     code._essence.cache_clear()
     assert key_of(own.determined_by(own.tasks(), 1)) != result["key"]
@@ -261,7 +261,7 @@ def test_a_method_from_a_users_own_file(spec: Spec, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_users_file(tmp_path: Path, text: str, said: str) -> None:
-    from classic.benchmark.outside import load
+    from classic.benchmark.runs.outside import load
 
     file = tmp_path / "bad.py"
     file.write_text(
@@ -275,7 +275,7 @@ def test_what_is_wrong_with_a_users_file(tmp_path: Path, text: str, said: str) -
 
 
 def test_the_quick_budget_thins_large_domains_evenly(spec: Spec, data: Path) -> None:
-    from classic.benchmark.spec import _thinned
+    from classic.benchmark.runs.spec import _thinned
     from classic.types import Example
 
     many = tuple(Example(f"s{i}", "a") for i in range(2 * QUICK_EXAMPLES))
@@ -312,7 +312,7 @@ def test_a_damaged_result_file_is_named(tmp_path: Path) -> None:
 
 def test_a_search_is_taken_up_and_scored_on_validation_sets(spec: Spec, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
-    from classic.benchmark.search import search
+    from classic.benchmark.runs.search import search
 
     def look() -> list[Any]:
         return search(
