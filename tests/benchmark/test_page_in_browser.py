@@ -35,7 +35,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for system in (f"{CLASSIC}/dil", f"{NCL}/dil", f"{ONE}/til"):
         scores = [(draw.uniform(0.6, 1), draw.uniform(0.5, 1)) for _ in tasks]
         told = {"capacity": [share] * len(tasks), "overlap": maps, "transfer": maps} if "classic" in system else {}
-        write_result(folder, system, scores, tasks=tasks, **told)
+        write_result(folder, system, scores, tasks=tasks, of_tasks=told)
     for number in range(12):
         changes = {key: draw.choice(values) for key, values in grid().items()}
         scores = [(draw.uniform(0.6, 1), draw.uniform(0.5, 1)) for _ in tasks[:4]]

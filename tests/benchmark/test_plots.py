@@ -28,14 +28,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path,
         f"{CLASSIC}/dil",
         [(0.9, 0.8), (0.7, 0.7), (0.6, 0.6)],
-        capacity=capacity,
-        overlap=[[1.0], [0.8, 1.0], [0.5, 0.5, 1.0]],
-        transfer=[[], [0.25, 0.75], [0.1, 0.2, 0.7]],
+        of_tasks={
+            "capacity": capacity,
+            "overlap": [[1.0], [0.8, 1.0], [0.5, 0.5, 1.0]],
+            "transfer": [[], [0.25, 0.75], [0.1, 0.2, 0.7]],
+        },
     )
     write_result(path, f"{NCL}/dil", [(0.9, 0.6), (0.8, 0.8), (0.7, 0.7)])
     rows = [[0.8, None], [0.9, 0.5]]
     matrix = {"tasks": ["camera", "phone"], "accuracy": rows, "macro_f1": rows, "own_f1": rows}
-    write_result(path, f"{OWM}/dil", [(0.0, 0.0)] * 2, matrix=matrix, cpu_seconds_per_task=[40.0, 60.0])
+    write_result(path, f"{OWM}/dil", [(0.0, 0.0)] * 2, matrix=matrix, cpu_seconds=100.0)
     write_result(path, f"{ONE}/til", [(0.85, 0.85), (0.75, 0.75), (0.7, 0.7)])
     return path
 

@@ -111,7 +111,7 @@ def test_other_choices_do_not_answer(folder: Path) -> None:
 def test_what_to_be_wary_of_is_marked(tmp_path: Path) -> None:
     for system in (NCL, DERPP):
         write_result(tmp_path, f"{system}/dil", [(0.5, 0.5)])
-    write_result(tmp_path, f"{EWC}/dil", [(0.5, 0.5)], determined_by={"code": "older"}, dirty=True)
+    write_result(tmp_path, f"{EWC}/dil", [(0.5, 0.5)], determined_by={"versions": {"loop": 0}}, dirty=True)
     elsewhere = {"surroundings": {"machine": "arm64", "cpu": "DEFAULT"}, "data": ["another hash"]}
     write_result(tmp_path, f"{CLASSIC}/dil", [(0.5, 0.5)], determined_by=elsewhere)
     table = make_table("main", Selection(systems=(NCL, DERPP, EWC, CLASSIC)), tmp_path)

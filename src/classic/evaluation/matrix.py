@@ -59,6 +59,11 @@ class ResultMatrix:
         self._values["macro_f1"][t][u] = macro_f1(truth, predicted)
         self._values["own_f1"][t][u] = macro_f1(truth, predicted, labels)
 
+    def enter(self, t: int, u: int, scores: Mapping[str, float]) -> None:
+        """Enters scores that were computed before, by the names of METRICS."""
+        for metric in METRICS:
+            self._values[metric][t][u] = float(scores[metric])
+
     def value(self, metric: str, t: int, u: int) -> float:
         """R[t, u] of one metric."""
         return self._of(metric)[t][u]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from classic.config import to_dict
 from classic.data.tasks import task_hash
 from classic.errors import InputError
-from classic.evaluation.matrix import ResultMatrix
-from classic.evaluation.scores import expand
+from classic.evaluation.matrix import METRICS, ResultMatrix
+from classic.evaluation.scores import expand, score
 from classic.learning.learner import Learner, load_learner, open_or_create
 from classic.learning.teach import teach
 from classic.learning.testing import confusion
@@ -94,32 +94,42 @@ def _score_name(domain: str, rule: TaskId | None) -> str:
     return f"{domain} (by entropy)" if rule is TaskId.ENTROPY else domain
 
 
-def summary(store: Store, matrix: ResultMatrix, *, rule: TaskId | None = None) -> dict[str, Any]:
-    """A result as plain JSON: scores, cost, and everything that determines them."""
-    chain = store.chain()
-    runs = [version.run for version in chain]
-    answers = store.read_scores(chain[-1].number)
+def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
+    """A sequence in a few numbers: mean scores, cost, and a digest of all trained tensors."""
+    runs = [version.run for version in store.chain()]
     return {
         "scores": {
-            f"{when}_{metric}": getattr(matrix, f"{when}_{metric}")
-            for when in ("final", "forward")
-            for metric in ("accuracy", "macro_f1", "own_f1")
+            f"{when}_{metric}": getattr(matrix, when)(metric) for when in ("final", "forward") for metric in METRICS
         },
-        "matrix": matrix.to_dict(),
-        "final_answers": {task: answers[_score_name(task, rule)] for task in matrix.tasks},
-        "bytes_kept": [version.record.get("bytes_kept") for version in chain],
-        "capacity": [version.record.get("capacity") for version in chain],
-        "overlap": [version.record.get("overlap") for version in chain],
-        "transfer": [version.record.get("transfer") for version in chain],
-        "seconds": sum(run["seconds"] for run in runs),
         "cpu_seconds": sum(run["cpu_seconds"] for run in runs),
-        "seconds_per_task": [run["seconds"] for run in runs],
-        "cpu_seconds_per_task": [run["cpu_seconds"] for run in runs],
+        "seconds": sum(run["seconds"] for run in runs),
         "peak_memory_bytes": max(run["peak_memory_bytes"] for run in runs),
-        "surroundings": runs[-1]["surroundings"],
-        "system": to_dict(SystemConfig.from_dict(store.settings["system"])),
-        "seed": store.settings["seed"],
-        "encoder": store.settings["encoder"],
-        "data": [version.record["data"] for version in chain],
-        "store_sha256": store.digest(),
+        "tensors_sha256": tensors_digest(store.tensors()),
     }
+
+
+def task_facts(store: Store, tasks: Sequence[Task], *, rule: TaskId | None = None) -> dict[str, dict[str, Any]]:
+    """What is to be told of every task of a sequence: data, scores with the counts they come from, cost, what is kept."""
+    chain = store.chain()
+    last = _own_scores(chain[-1]) | store.read_scores(chain[-1].number)
+    found: dict[str, dict[str, Any]] = {}
+    for task, version in zip(tasks, chain, strict=True):
+        name = _score_name(task.name, rule)
+        then = (_own_scores(version) | store.read_scores(version.number))[name]
+        found[task.name] = {
+            "data": version.record["data"],
+            "forward": score(then, task.classes) | then,
+            "final": score(last[name], task.classes) | last[name],
+            "seconds": version.run["seconds"],
+            "cpu_seconds": version.run["cpu_seconds"],
+        } | {name: version.record.get(name) for name in ("bytes_kept", "capacity", "overlap", "transfer")}
+    return found
+
+
+def tensors_digest(tensors: dict[str, Any]) -> str:
+    """One sha256 over tensors by name."""
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        total.update(f"{name} {tuple(tensors[name].shape)} {tensors[name].dtype};".encode())
+        total.update(tensors[name].contiguous().view(-1).numpy().tobytes())
+    return total.hexdigest()

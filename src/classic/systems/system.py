@@ -7,10 +7,8 @@ never written out: two tables and `build` are all.
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -210,15 +208,9 @@ def _part(kind: str, table: dict[str, Part], name: str) -> Part:
     return table[name]
 
 
-def modules_of(config: SystemConfig) -> tuple[list[str], list[Path]]:
-    """Where a system's method and backbone are written: modules of this package, and files outside of it."""
-    classes = [
-        _part("method", METHODS, config.method).build,
-        _part("backbone", BACKBONES, config.backbone).build,
-    ]
-    names = {base.__module__ for each in classes for base in each.__mro__}
-    outside = [Path(str(sys.modules[name].__file__)) for name in sorted(names) if name.startswith("classic_outside_")]
-    return sorted(name for name in names if name.partition(".")[0] == "classic"), outside
+def classes_of(config: SystemConfig) -> tuple[type, type]:
+    """The classes of a system's method and backbone."""
+    return _part("method", METHODS, config.method).build, _part("backbone", BACKBONES, config.backbone).build
 
 
 def refuse_unfit(config: SystemConfig) -> None:

@@ -11,7 +11,7 @@ import pytest
 from classic.errors import InputError
 from classic.evaluation.matrix import ResultMatrix
 from classic.evaluation.scores import expand, score
-from classic.learning.sequence import learn_sequence, summary
+from classic.learning.sequence import learn_sequence, summary, task_facts, tensors_digest
 from classic.learning.testing import confusion
 from classic.store.store import Store, Version
 from classic.systems.system import SystemConfig
@@ -116,6 +116,12 @@ def test_the_summary_is_plain_and_complete(taught_path: Path, quick_system: Syst
     store, matrix = learn_sequence(taught_path, toy_tasks[:3], quick_system)
     found = summary(store, matrix)
     assert found["scores"] == scores(matrix)
-    assert found["store_sha256"] == store.digest()
-    assert (found["seed"], len(found["data"]), len(found["seconds_per_task"])) == (0, 3, 3)
+    assert found["tensors_sha256"] == tensors_digest(store.tensors())
+    told = task_facts(store, toy_tasks[:3])
+    assert list(told) == [task.name for task in toy_tasks[:3]]
+    assert found["cpu_seconds"] == pytest.approx(sum(facts["cpu_seconds"] for facts in told.values()))
+    for index, facts in enumerate(told.values()):
+        assert facts["forward"]["own_f1"] == matrix.value("own_f1", index, index)
+        assert facts["final"]["own_f1"] == matrix.value("own_f1", 2, index)
+        assert sum(count for _, _, count in facts["final"]["pairs"]) == facts["final"]["examples"]
     assert all(math.isfinite(value) for value in found["scores"].values())

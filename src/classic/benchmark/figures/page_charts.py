@@ -218,15 +218,15 @@ def charts_of(run: Run) -> list[Chart]:
             ("are used by", "units of"),
         ),
     ):
-        if any(run.facts[key]):
-            grid = [[_number(value) for value in row or ()] for row in run.facts[key]]
+        if any(run.told(key)):
+            grid = [[_number(value) for value in row or ()] for row in run.told(key)]
             data = _heat(grid, tasks, tasks, 0.0, 1.0, _LIGHT_TO_DARK, text="%{z:.0%}")
             layout = {
                 "xaxis": _axis(axes[0], tickangle=-45, dtick=1),
                 "yaxis": _axis(axes[1], autorange="reversed", dtick=1),
             }
             charts.append(_chart(title, says, [data], layout, *shape))
-    if any(run.facts["capacity"]):
+    if any(run.told("capacity")):
         charts.append(_capacity(run))
     return charts
 
@@ -247,7 +247,7 @@ def _forward_and_final(run: Run) -> Chart:
 
 def _capacity(run: Run) -> Chart:
     data: list[dict[str, Any]] = []
-    for label, colour, heights in capacity_parts(run.facts["capacity"]):
+    for label, colour, heights in capacity_parts(run.told("capacity")):
         x, y = list(run.matrix.tasks), list(map(_number, heights))
         data.append({"type": "bar", "name": label, "x": x, "y": y, "marker": {"color": colour}})
     axes = {"xaxis": _axis(tickangle=-45, dtick=1), "yaxis": _axis("share of units", tickformat=".0%", range=[0, 1])}

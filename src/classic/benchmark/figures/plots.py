@@ -131,13 +131,13 @@ def _pictures_of_runs(row: Row) -> Iterator[Picture]:
         tasks, name = run.matrix.tasks, run.spec.name
         title = f"{line_name(row)}, order {run.spec.order}, seed {run.spec.seed}"
         yield f"matrix-{name}", drawing.result_matrix(run, title)
-        if any(run.facts["transfer"]):
+        if any(run.told("transfer")):
             title_of_map = f"CKS: what each domain draws on\n{title}"
             says = ("attention to", "while learning")
-            yield f"attention-{name}", drawing.share_map(run.facts["transfer"], tasks, title_of_map, says)
-        if any(run.facts["overlap"]):
+            yield f"attention-{name}", drawing.share_map(run.told("transfer"), tasks, title_of_map, says)
+        if any(run.told("overlap")):
             title_of_map = f"Overlap of masks: share of a domain's units that another uses, too\n{title}"
             says = ("are used by", "units of")
-            yield f"overlap-{name}", drawing.share_map(run.facts["overlap"], tasks, title_of_map, says)
-        if any(run.facts["capacity"]):
-            yield f"capacity-{name}", drawing.capacity_bars(run.facts["capacity"], tasks, f"Units in use\n{title}")
+            yield f"overlap-{name}", drawing.share_map(run.told("overlap"), tasks, title_of_map, says)
+        if any(run.told("capacity")):
+            yield f"capacity-{name}", drawing.capacity_bars(run.told("capacity"), tasks, f"Units in use\n{title}")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from classic.benchmark.runs.encoder_files import name_of
+from classic.benchmark.runs.results import FORMAT, without_nulls
 from classic.benchmark.runs.spec import Spec, key_of, training_key
 from classic.types import Task, TaskId
 
-FORMAT = 2
 Progress = Callable[[dict[str, Any]], None]
 
 
@@ -26,13 +26,29 @@ class Job:
         specs: The runs.
         threads: Of torch.
         work: Where the store and token states are kept meanwhile, so that a killed job goes on where it was.
+        training: The address of what is trained.
+        keys: The address of every run.
         device: Where torch computes.
     """
 
     specs: tuple[Spec, ...]
     threads: int
     work: str
+    training: str
+    keys: tuple[str, ...]
     device: str = "cpu"
+
+    @classmethod
+    def make(cls, specs: Sequence[Spec], facts: Sequence[dict[str, Any]], threads: int, work: Path, device: str) -> Job:
+        """The job of runs that train the same, from everything that determines them."""
+        return cls(
+            tuple(specs), threads, str(work), training_key(facts[0]), tuple(key_of(each) for each in facts), device
+        )
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Job:
+        """The inverse of `asdict`, for who gets it from another process."""
+        return cls(**plain | {"specs": tuple(Spec(**spec) for spec in plain["specs"]), "keys": tuple(plain["keys"])})
 
     @property
     def name(self) -> str:
@@ -54,14 +70,14 @@ def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | 
     import torch
 
     from classic.benchmark.runs.outside import load
-    from classic.learning.sequence import learn_sequence, summary
+    from classic.learning.sequence import learn_sequence, summary, task_facts
 
     torch.set_num_threads(job.threads)
     load(spec.outside for spec in job.specs)
     tasks = tasks if tasks is not None else job.specs[0].tasks()
     facts = [spec.determined_by(tasks, job.threads, job.device) for spec in job.specs]
     work = Path(job.work)
-    folder = work / training_key(facts[0])[:16]
+    folder = work / job.training[:16]
     results = []
     clock = time.process_time()
     for spec, determined in zip(job.specs, facts, strict=True):
@@ -79,17 +95,17 @@ def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | 
         store, matrix = learn_sequence(
             folder, tasks, trained, seed=spec.seed, rows="last", rule=config.task_id, device=job.device, on_task=tell
         )
-        found = summary(store, matrix, rule=config.task_id)
-        for name in ("store_sha256", "system", "seed", "data", "surroundings"):
-            del found[name]  # said in determined_by
-        found["encoder"] = found["encoder"] | {"encoder": name_of(found["encoder"]["encoder"])}
+        encoder = store.settings["encoder"]
+        found = task_facts(store, tasks, rule=config.task_id)
         results.append(
             {
                 "format": FORMAT,
-                "spec": asdict(spec.anywhere()),
+                "spec": _told(spec.anywhere()),
                 "key": key_of(determined),
-                "determined_by": determined,
-                **found,
+                "determined_by": {k: v for k, v in determined.items() if k not in {"tasks", "data"}},
+                "encoder": encoder | {"encoder": name_of(encoder["encoder"])},
+                **summary(store, matrix),
+                "tasks": {task: without_nulls(each) | _exact(each) for task, each in found.items()},
                 "cpu_seconds_with_tests": time.process_time() - clock,
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             }
@@ -97,24 +113,35 @@ def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | 
     return results
 
 
-def clean_up(job: Job, training: str) -> None:
+def _told(spec: Spec) -> dict[str, Any]:
+    """A run in plain values, without those that are as usual."""
+    usual = asdict(Spec(spec.system))
+    return {key: value for key, value in asdict(spec).items() if key == "system" or value != usual[key]}
+
+
+def _exact(facts: dict[str, Any]) -> dict[str, Any]:
+    """Scores keep all of their digits."""
+    return {key: facts[key] for key in ("forward", "final")}
+
+
+def clean_up(job: Job) -> None:
     """Throws a finished job's store away; token states stay, other jobs want them."""
-    shutil.rmtree(Path(job.work) / training[:16], ignore_errors=True)
+    shutil.rmtree(Path(job.work) / job.training[:16], ignore_errors=True)
 
 
 @contextmanager
-def claimed(work: Path, training: str, *, wait: bool = False) -> Iterator[bool]:
+def claimed(job: Job, *, wait: bool = False) -> Iterator[bool]:
     """Whether this process may work on a store: no other process on this machine does so now.
 
     Args:
-        work: Where the stores are.
-        training: The address of what is trained.
+        job: What is to be worked on.
         wait: Whether to wait until it may.
     """
     import fcntl
 
+    work = Path(job.work)
     work.mkdir(parents=True, exist_ok=True)
-    with (work / f"{training[:16]}.lock").open("w") as handle:
+    with (work / f"{job.training[:16]}.lock").open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

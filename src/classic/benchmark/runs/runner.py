@@ -5,14 +5,15 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from classic.benchmark.runs.job import Job
 from classic.benchmark.runs.outside import load
-from classic.benchmark.runs.results import path_of, read_results
+from classic.benchmark.runs.results import path_of, read_results, write_result, write_tidy
 from classic.benchmark.runs.spec import Spec, key_of, training_key
-from classic.files import write_json
+from classic.data.tasks import load_domain
 
 
 class Engine(Protocol):
@@ -49,15 +50,19 @@ def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device:
     load(spec.outside for spec in specs)
     there = {result["key"] for result in read_results(results)}
     finished: list[Spec] = []
-    grouped: dict[str, list[Spec]] = {}
+    grouped: dict[str, list[tuple[Spec, dict[str, Any]]]] = {}
+    read_once = cache(load_domain)
     for spec in specs:
-        determined = spec.determined_by(spec.tasks(), threads, device)
+        determined = spec.determined_by(spec.tasks(read_once), threads, device)
         if key_of(determined) in there:
             finished.append(spec)
         else:
-            grouped.setdefault(training_key(determined), []).append(spec)
-    jobs = tuple(Job(tuple(group), threads, str(work), device) for group in grouped.values())
-    return Plan(tuple(finished), jobs)
+            grouped.setdefault(training_key(determined), []).append((spec, determined))
+    jobs = []
+    for group in grouped.values():
+        same, facts = zip(*group, strict=True)
+        jobs.append(Job.make(same, facts, threads, work, device))
+    return Plan(tuple(finished), tuple(jobs))
 
 
 def _distinct(specs: Iterable[Spec]) -> list[Spec]:
@@ -76,12 +81,12 @@ def carry_out(
     results.mkdir(parents=True, exist_ok=True)
 
     def done(job: Job) -> bool:
-        there = {result["key"] for result in read_results(results)}
-        return all(key_of(spec.determined_by(spec.tasks(), job.threads, job.device)) in there for spec in job.specs)
+        return {*job.keys} <= {result["key"] for result in read_results(results)}
 
     for group in engine.run(wanted.jobs, tell, done):
         for result in group:
-            write_json(path_of(results, result), result | made_from)
+            write_result(path_of(results, result), result | made_from)
+            write_tidy(results)
             yield result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -78,27 +78,30 @@ class Spec:
         preset: Literal["paper", "default"] = "paper" if self.budget == "paper" else "default"
         return parse(self.system, preset, changes, quick=self.budget == "quick").complete()
 
-    def tasks(self) -> list[Task]:
-        """The tasks in their order, with what is to be scored as their test sets."""
+    def tasks(self, load: Callable[[str], Task] | None = None) -> list[Task]:
+        """The tasks in their order, with what is to be scored as their test sets.
+
+        Args:
+            load: Reads a domain by its name; for who asks about many runs and wants each domain read once.
+        """
         from classic.data.sequences import order
         from classic.data.tasks import load_domain
 
-        tasks = [load_domain(name) for name in order(self.order)[: self.first]]
+        tasks = [(load or load_domain)(name) for name in order(self.order)[: self.first]]
         if self.budget == "quick":
             tasks = [dataclasses.replace(task, train=_thinned(task.train)) for task in tasks]
         return [dataclasses.replace(task, test=task.valid) for task in tasks] if self.valid else tasks
 
     def determined_by(self, tasks: Sequence[Task], threads: int, device: str = "cpu") -> dict[str, Any]:
-        """Everything that can change the result: settings, data, code, libraries and kind of machine."""
-        from classic.benchmark.runs.identity import code_version
+        """Everything that can change the result: settings, data, behaviour, libraries and kind of machine."""
+        from classic.benchmark.runs.identity import versions_of
         from classic.data.tasks import task_hash
         from classic.learning.environment import surroundings
-        from classic.systems.system import modules_of
+        from classic.systems.system import classes_of
 
         config = self.config()
         system = _without_places(config.to_dict())
         encoder = hashes_of(config.backbone_config["encoder"]) if "encoder" in config.backbone_config else {}
-        modules, files = modules_of(config)
         around = surroundings() | {"threads": threads} | ({} if device == "cpu" else {"device": device})
         del around["classic"]
         return {
@@ -106,7 +109,7 @@ class Spec:
             "seed": self.seed,
             "tasks": [task.name for task in tasks],
             "data": [task_hash(task) for task in tasks],
-            "code": code_version(modules, files),
+            "versions": versions_of(classes_of(config)),
             "surroundings": around,
         } | ({"encoder": encoder} if encoder else {})
 

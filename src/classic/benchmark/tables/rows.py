@@ -37,8 +37,19 @@ class Run:
 
     @cached_property
     def matrix(self) -> ResultMatrix:
-        """The matrix of results."""
-        return ResultMatrix.from_dict(self.facts["matrix"])
+        """The matrix of results: its diagonal and its last row, or all of it where every row was tested."""
+        if "matrix" in self.facts:
+            return ResultMatrix.from_dict(self.facts["matrix"])
+        tasks = self.facts["tasks"]
+        matrix = ResultMatrix(list(tasks))
+        for index, facts in enumerate(tasks.values()):
+            matrix.enter(index, index, facts["forward"])
+            matrix.enter(len(tasks) - 1, index, facts["final"])
+        return matrix
+
+    def told(self, name: str) -> list[Any]:
+        """One fact of every task, in their order; None where there is none."""
+        return [facts.get(name) for facts in self.facts["tasks"].values()]
 
     @property
     def machine(self) -> tuple[str, str]:
@@ -49,19 +60,17 @@ class Run:
     @property
     def cpu_seconds_per_task(self) -> float:
         """CPU time of training, the mean over tasks."""
-        each = self.facts.get("cpu_seconds_per_task")  # the earliest files have only the sum
-        return mean(each) if each else float(self.facts["cpu_seconds"]) / len(self.matrix.tasks)
+        return float(self.facts["cpu_seconds"]) / len(self.facts["tasks"])
 
     @property
     def data(self) -> list[tuple[str, str]]:
         """The tasks it learned and the hash of each one's data."""
-        determined = self.facts["determined_by"]
-        return list(zip(determined["tasks"], determined["data"], strict=True))
+        return [(task, facts["data"]) for task, facts in self.facts["tasks"].items()]
 
     @property
-    def settings_and_code(self) -> tuple[Any, str]:
-        """Every setting of the system, and the version of the code that ran it."""
-        return self.facts["determined_by"]["system"], self.facts["determined_by"]["code"]
+    def settings_and_versions(self) -> tuple[Any, Any]:
+        """Every setting of the system, and the versions of the behaviour that ran it."""
+        return self.facts["determined_by"]["system"], self.facts["determined_by"]["versions"]
 
     def by_task(self, metric: str, when: When = "final") -> dict[str, float]:
         """Scores of each task: after the last one was learned, or (forward) right after itself was."""
@@ -212,11 +221,11 @@ def _marked(rows: list[Row]) -> list[Row]:
     runs = [run for row in rows if row.when == "final" for run in row.runs]
     machines = _most_common(("machine", run.machine) for run in runs)
     data = _most_common(pair for run in runs for pair in run.data)
-    current = _settings_and_code({run.spec.system: run for run in runs})
+    current = _settings_and_versions({run.spec.system: run for run in runs})
     found = []
     for row in rows:
         wary = {
-            OTHER_CODE: any(run.settings_and_code != current[run.spec.system] for run in row.runs),
+            OTHER_CODE: any(run.settings_and_versions != current[run.spec.system] for run in row.runs),
             DIRTY: any(run.facts["dirty"] for run in row.runs),
             OTHER_MACHINE: any(run.machine != machines["machine"] for run in row.runs),
             OTHER_DATA: any(data[task] != digest for run in row.runs for task, digest in run.data),
@@ -233,7 +242,7 @@ def _most_common(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return {name: max(sorted(counter), key=counter.__getitem__) for name, counter in counts.items()}
 
 
-def _settings_and_code(runs: dict[str, Run]) -> dict[str, tuple[Any, str]]:
+def _settings_and_versions(runs: dict[str, Run]) -> dict[str, tuple[Any, Any]]:
     """What would determine a run of each system now."""
     from classic.benchmark.runs.outside import load
 
@@ -241,5 +250,5 @@ def _settings_and_code(runs: dict[str, Run]) -> dict[str, tuple[Any, str]]:
     found = {}
     for system, run in runs.items():
         determined = run.spec.determined_by(tasks=(), threads=1)
-        found[system] = determined["system"], determined["code"]
+        found[system] = determined["system"], determined["versions"]
     return found

@@ -180,7 +180,7 @@ def _cost(rows: list[Row], command: str) -> Table:
     lines = []
     for row in rows:
         parameters, seconds = _paper_cost(row)
-        kept = [run.facts["bytes_kept"] for run in row.runs if run.facts["bytes_kept"]]
+        kept = [run.told("bytes_kept") for run in row.runs if any(run.told("bytes_kept"))]
         texts = [
             rounded(_parameters(row.system) / 1e6, 1, "M"),
             rounded(parameters, 1, "M"),

@@ -9,11 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from classic.benchmark.runs.job import Job, claimed, clean_up, execute
-from classic.benchmark.runs.spec import Spec, training_key
 from classic.errors import TrainingError
 
 
@@ -29,8 +27,7 @@ class Local:
         """See `Engine`."""
         failed: list[str] = []
         for job in jobs:
-            training = training_key(job.specs[0].determined_by(job.specs[0].tasks(), job.threads, job.device))
-            with claimed(Path(job.work), training) as mine:
+            with claimed(job) as mine:
                 if not mine:
                     tell({"run": job.name, "note": "another process is at it"})
                     continue
@@ -43,7 +40,7 @@ class Local:
                     tell({"run": job.name, "note": f"failed: {error}"})
                     continue
                 yield results
-                clean_up(job, training)
+                clean_up(job)
         if failed:
             raise TrainingError(f"{len(failed)} jobs failed: {', '.join(failed)}", fix="see above; run again to go on")
 
@@ -83,7 +80,7 @@ def main() -> None:
     """
     plain = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_standard_input, daemon=True).start()
-    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"], plain["device"])
+    job = Job.from_dict(plain)
     lines = sys.stdout
     sys.stdout = sys.stderr  # whatever a library prints must not end up among the lines
 

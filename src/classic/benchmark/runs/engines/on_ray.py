@@ -7,11 +7,9 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from classic.benchmark.runs.job import Job, claimed, clean_up, execute
-from classic.benchmark.runs.spec import Spec, training_key
 from classic.errors import TrainingError
 from classic.cluster import start_ray
 from classic.types import Task
@@ -94,13 +92,12 @@ class _News:
 
 
 def _on_a_worker(plain: dict[str, Any], tasks: list[Task], news: Any) -> list[dict[str, Any]]:
-    job = Job(tuple(Spec(**spec) for spec in plain["specs"]), plain["threads"], plain["work"], plain["device"])
+    job = Job.from_dict(plain)
     from classic.benchmark.runs.outside import load
 
     load(spec.outside for spec in job.specs)
-    training = training_key(job.specs[0].determined_by(tasks, job.threads, job.device))
     # A worker that was given up may still be alive for a moment: wait until it has let go of the store.
-    with claimed(Path(job.work), training, wait=True):
+    with claimed(job, wait=True):
         results = execute(job, tasks, news.say.remote)
-        clean_up(job, training)
+        clean_up(job)
     return results
