@@ -14,7 +14,7 @@ from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
-from classic.types import Example, Prediction, Scenario, make_example
+from classic.types import Example, Prediction, Scenario, example_about
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _MOST_WORDS = 128
@@ -125,7 +125,7 @@ def _probe(predictor: Predictor) -> Question:
 def as_question(sentence: str, aspect: str | tuple[int, int], domain: str | None, where: str) -> Question:
     """Checks what was asked; `where` is for the error."""
     try:
-        return Question(make_example(sentence, aspect), domain)
+        return Question(example_about(sentence, aspect), domain)
     except InputError as error:
         raise invalid("an aspect cannot be judged", fix=error.fix, details=[detail(error.what, where=where)]) from None
 

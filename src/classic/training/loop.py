@@ -44,7 +44,7 @@ class Watcher(Protocol):
         """An epoch ended; its record."""
 
 
-class Silence:
+class NoWatcher:
     """Nobody looks on."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
@@ -92,7 +92,7 @@ def learn_task(
         watcher: Who looks on.
         workers: The processes that learn together.
     """
-    watcher, workers = watcher or Silence(), workers or Workers()
+    watcher, workers = watcher or NoWatcher(), workers or Workers()
     if method.in_task:
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()

@@ -18,11 +18,11 @@ from classic.types import Example, Prediction
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
 
-class Predictor(Answering):
+class ExportedPredictor(Answering):
     """Predicts from a folder that `classic export` wrote. Importing and using it needs no torch.
 
     Example:
-        predictor = Predictor("reviews.onnx")
+        predictor = ExportedPredictor("reviews.onnx")
         predictor.predict("The screen is gorgeous but the battery died at noon.", ["screen", "battery"])
 
     Args:
