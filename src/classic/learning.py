@@ -23,7 +23,6 @@ from classic.files import json_bytes
 from classic.methods.base import Method
 from classic.modelcard import write_card
 from classic.modules.domain_map import DomainMap
-from classic.modules.domain_reader import ReadsDomains
 from classic.runinfo import peak_memory, surroundings
 from classic.seeding import Seeds
 from classic.store import Store, Version
@@ -78,8 +77,7 @@ def new_learner(config: SystemConfig, seed: int, device: str = "cpu") -> Learner
     probe = method.model.backbone.collate([Example("probe", "probe")])
     width = method.model.backbone.surface(probe.to(device)).shape[1]
     domains = DomainMap(width)
-    if isinstance(method, ReadsDomains):
-        method.show_map(domains)
+    method.show_map(domains)
     return Learner(config, seed, method, domains, [], [])
 
 
