@@ -14,7 +14,6 @@ from classic.batching import sorted_batches
 from classic.errors import InputError, StoreError
 from classic.methods.base import Method
 from classic.modules.domain_map import DomainMap
-from classic.modules.domain_reader import ReadsDomains
 from classic.store.store import Store
 from classic.systems.system import SystemConfig, build
 from classic.training.workers import Workers
@@ -65,8 +64,7 @@ def new_learner(config: SystemConfig, seed: int, device: str = "cpu") -> Learner
     probe = method.model.backbone.collate([Example("probe", "probe")])
     width = method.model.backbone.surface(probe.to(device)).shape[1]
     domains = DomainMap(width)
-    if isinstance(method, ReadsDomains):
-        method.show_map(domains)
+    method.show_map(domains)
     return Learner(config, seed, method, domains, [], [])
 
 

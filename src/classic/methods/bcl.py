@@ -18,6 +18,7 @@ from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
 from classic.modules.capsules import SharingCapsules
 from classic.modules.gates import GateConfig, TaskGates
+from classic.modules.keeping import Protection
 from classic.seeding import Seeds
 from classic.types import Batch, Output, Scenario, Step, Task
 
@@ -94,6 +95,7 @@ class Bcl(Hat):
         self.gates = TaskGates(
             plastics | {f"capsules{number}": sharing.widen for number, sharing in enumerate(capsules)}, config.gates
         )
+        self.keeping = Protection(self.gates)
 
     def start_task(self, task: Task, seeds: Seeds) -> None:
         generator = seeds.generator("capsules", self.learned)
@@ -121,6 +123,9 @@ class Bcl(Hat):
     def output(self, batch: Batch, task: int | None = None) -> Output:
         self._show(batch)
         return super().output(batch, task)
+
+    def logits(self, batch: Batch, task: int | None = None) -> Tensor:
+        return self.output(batch, task).logits
 
     def _show(self, batch: Batch) -> None:
         for sharing in self.capsules:

@@ -11,7 +11,6 @@ from torch.nn.functional import cross_entropy as plain_cross_entropy
 
 from classic.config import PresetName
 from classic.files import json_bytes
-from classic.losses import cross_entropy
 from classic.methods.base import Method
 from classic.model import Model
 from classic.modules.replay import Reservoir, routed_logits
@@ -81,7 +80,7 @@ class Derpp(Method):
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
         config = self.config
         output = self.model(batch)
-        terms = {"ce": cross_entropy(output.logits, batch.labels, self.present)}
+        terms = {"ce": self.classify(output.logits, batch.labels)}
         self._seen = (batch.rows.tolist(), output.logits.detach())
         if config.alpha and len(self.memory):
             places = self.memory.draw(config.replay, self._generator("logits", step))

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from classic.backbones.base import Need
 from classic.config import PresetName
-from classic.losses import cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
 from classic.modules.gates import GateConfig, TaskGates
+from classic.modules.keeping import Protection
 from classic.modules.private import PrivateCopies
 from classic.seeding import Seeds
 from classic.types import Batch, Output, Scenario, Step, Task
@@ -53,6 +53,7 @@ class Hat(Method):
         super().__init__(model)
         self.gate_config, self.missing = config.gates, config.missing
         self.gates = TaskGates(model.backbone.plastic(), config.gates)
+        self.keeping = Protection(self.gates)
         self.private = PrivateCopies(self._private_parameters())
 
     def _private_parameters(self) -> list[torch.nn.Parameter]:
@@ -78,12 +79,11 @@ class Hat(Method):
 
     def _base_terms(self, output: Output, batch: Batch) -> dict[str, Tensor]:
         return {
-            "ce": cross_entropy(output.logits, batch.labels, self.present, self.missing),
+            "ce": self.classify(output.logits, batch.labels, self.missing),
             "sparsity": self.gate_config.sparsity * self.gates.sparsity(),
         }
 
     def edit_gradients(self, step: Step) -> None:
-        self.gates.protect()
         self.gates.compensate()
 
     def after_update(self, step: Step) -> None:
@@ -121,5 +121,5 @@ class Hat(Method):
             output: Output = self.model(batch, task)
             return output
 
-    def logits(self, batch: Batch, task: int | None = None) -> Tensor:
-        return self.output(batch, task).logits
+    def usage(self) -> float | None:
+        return self.gates.usage()

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from classic.config import PresetName
-from classic.losses import cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.methods.base import Group, Phase
 from classic.methods.recurrent import RecurrentMethod
@@ -127,7 +126,7 @@ class Kan(RecurrentMethod):
         else:
             features = self._through_main(batch, self._rounded())
         logits = self.model.head(features)
-        return {"ce": cross_entropy(logits, batch.labels, self.present, self.config.missing)}
+        return {"ce": self.classify(logits, batch.labels, self.config.missing)}
 
     def edit_gradients(self, step: Step) -> None:
         if self._phase == ACCESSIBILITY:

@@ -75,6 +75,7 @@ class Lamol(Method):
     """
 
     version: ClassVar[int] = 1
+    adopts: ClassVar[frozenset[str]] = frozenset({"average"})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.LANGUAGE_MODEL})
     source: ClassVar[str] = "Sun, Ho and Lee (2020), LAMOL"
     equation: ClassVar[str] = "L = L_QA + lambda L_LM, also on ceil(gamma n_t) generated examples of the old tasks"

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from classic.batching import sorted_batches
 from classic.config import PresetName
-from classic.losses import cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.methods.recurrent import RecurrentMethod
 from classic.model import Model
@@ -140,7 +139,7 @@ class Srk(RecurrentMethod):
         terms = {}
         heads = {"ce": self.model.head, "ce_fln": self.fln_head, "ce_krn": self.krn_head}
         for (name, head), state in zip(heads.items(), self._states(batch), strict=True):
-            terms[name] = cross_entropy(head(state), batch.labels, self.present, self.config.missing)
+            terms[name] = self.classify(head(state), batch.labels, self.config.missing)
         return terms
 
     def edit_gradients(self, step: Step) -> None:

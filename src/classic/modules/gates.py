@@ -285,6 +285,11 @@ class TaskGates(nn.Module):
         with torch.no_grad():
             self.embedding.zero_()
 
+    def usage(self) -> float:
+        """Share of the first layers' units that the task in training would use if it ended now."""
+        parts = zip(self.plastics, self.rounded().split(self.sizes), strict=True)
+        return float(torch.cat([part for plastic, part in parts if not plastic.upstream]).float().mean())
+
     def capacity(self) -> dict[str, float]:
         """Shares of the first layers' units, the ones that can run out, that the newest task uses, and that are free."""
         newest = self._scarce(self.learned - 1)

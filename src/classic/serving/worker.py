@@ -60,20 +60,7 @@ class Reporter:
 
     def on_epoch(self, record: dict[str, Any]) -> None:
         """Reports an epoch, with the share of units the domain would use if it ended now."""
-        say("epoch", {"record": record | {"mask_usage": self._mask_usage()}})
-
-    def _mask_usage(self) -> float | None:
-        """Of the units that can run out, those of the layers no gated layer feeds."""
-        import torch
-
-        from classic.methods.hat import Hat
-
-        method = self._learner.method
-        if not isinstance(method, Hat):
-            return None
-        gates = method.gates
-        parts = zip(gates.plastics, gates.rounded().split(gates.sizes), strict=True)
-        return float(torch.cat([part for plastic, part in parts if not plastic.upstream]).float().mean())
+        say("epoch", {"record": record | {"mask_usage": self._learner.method.usage()}})
 
 
 def teach_job(folder: Path) -> None:

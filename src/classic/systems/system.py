@@ -21,6 +21,7 @@ from classic.backbones.gpt2 import Gpt2, Gpt2Config
 from classic.backbones.w2v import W2v, W2vConfig
 from classic.config import PresetName, TrainConfig, from_dict, replace, to_dict
 from classic.errors import IncompatibleError, InputError, unknown_name
+from classic.methods.additions import Additions
 from classic.methods.base import Method
 from classic.methods.bcl import Bcl, BclConfig
 from classic.methods.classic import Classic, ClassicConfig
@@ -72,6 +73,9 @@ _AVERAGED: dict[str, Any] = {
     "method.most_teachers": 5,
 }
 
+# What the option +reader of a system's name stands for.
+READER = Additions(shares="set_aside", domains="inferred", belief=0.5, faded=0.25)
+
 METHODS: dict[str, Part] = {
     "ncl": Part(Ncl, NclConfig),
     "one": Part(One, OneConfig),
@@ -109,6 +113,7 @@ class SystemConfig:
         method_config, backbone_config: The parts' own configurations, as plain values.
         train: The recipe.
         head: The head.
+        additions: What is added to the method.
     """
 
     method: str = "classic"
@@ -119,8 +124,9 @@ class SystemConfig:
     backbone_config: dict[str, Any] = field(default_factory=dict)
     train: TrainConfig = field(default_factory=TrainConfig)
     head: HeadConfig = field(default_factory=HeadConfig)
+    additions: Additions = field(default_factory=Additions)
 
-    SECTIONS: ClassVar[tuple[str, ...]] = ("method", "backbone", "train", "head")
+    SECTIONS: ClassVar[tuple[str, ...]] = ("method", "backbone", "train", "head", "additions")
 
     @classmethod
     def preset(
@@ -149,19 +155,23 @@ class SystemConfig:
             "backbone": backbone_part.config.preset(name),
             "train": backbone_part.recipe(name, quick=quick),
             "head": backbone_part.head(name),
+            "additions": Additions(),
         }
+        if (name, method) == ("default", "classic"):
+            parts["additions"] = dataclasses.replace(READER, average=scenario is Scenario.DIL)
         changes = changes or {}
         if quick:
             parts["method"] = replace(parts["method"], method_part.quick, where="method")
             parts["backbone"] = replace(parts["backbone"], backbone_part.quick, where="backbone")
         elif (name, method, backbone, scenario) == ("default", "classic", "bert_adapter", Scenario.DIL):
-            changes = (_AVERAGED if changes.get("method.units", "averaged") == "averaged" else {}) | changes
+            changes = (_AVERAGED if changes.get("additions.average", True) else {}) | changes
         sections: dict[str, dict[str, Any]] = {}
         for key, value in changes.items():
             section, _, rest = key.partition(".")
             if section not in cls.SECTIONS or not rest:
                 raise InputError(
-                    f"setting {key!r} names no section", fix="begin it with train., method., backbone. or head."
+                    f"setting {key!r} names no section",
+                    fix="begin it with train., method., backbone., head. or additions.",
                 )
             sections.setdefault(section, {})[rest] = value
         for section, values in sections.items():
@@ -176,6 +186,7 @@ class SystemConfig:
             backbone_config=to_dict(parts["backbone"]),
             train=parts["train"],
             head=parts["head"],
+            additions=parts["additions"],
         )
 
     def complete(self) -> SystemConfig:
@@ -223,6 +234,17 @@ def refuse_unfit(config: SystemConfig) -> None:
             f"it needs {', '.join(sorted(lacking))}",
             fix=f"choose one of: {', '.join(n for n, p in BACKBONES.items() if method.needs <= p.build.provides)}",
         )
+    added = config.additions
+    if added.average and config.scenario is Scenario.TIL:
+        raise IncompatibleError(
+            "in TIL every earlier model is asked, and averaged weights keep none", fix="leave +average out"
+        )
+    for name, wanted in (
+        ("reader", added.domains == "inferred" or added.shares != "learned"),
+        ("average", added.average),
+    ):
+        if wanted and name not in method.adopts:
+            raise IncompatibleError(f"method {config.method!r} has no use for +{name}", fix=f"leave +{name} out")
 
 
 def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -> Method:
@@ -241,4 +263,5 @@ def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -
     head = Head(width, config.scenario, config.head.dropout, seeds.generator("shared head"))
     method_config = from_dict(method_part.config, config.method_config, where="method")
     method: Method = method_part.build(Model(backbone, head, config.train.precision), method_config)
+    method.adopt(config.additions)
     return method.to(device)

@@ -99,6 +99,7 @@ def learn_task(
     clock, cpu_clock = time.perf_counter(), time.process_time()
     method.model.backbone.prepare(task.train + task.valid, dataset=True)
     method.start_task(task, seeds)
+    method.keeping.start_task()
     saved = checkpoint.load() if checkpoint else None
     resumed = (0.0, 0.0)
     if saved:
@@ -127,6 +128,7 @@ def learn_task(
                 }
                 checkpoint.save(*run.state(counters))
         run.restore_best()
+    method.keeping.finish_task()
     method.finish_task(task)
     log.seconds = resumed[0] + time.perf_counter() - clock
     log.cpu_seconds = resumed[1] + time.process_time() - cpu_clock
@@ -205,12 +207,14 @@ class _PhaseRun:
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         self.workers.average_gradients(self.parameters)
+        self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
         clip_gradients(self.parameters, self.config)
         done, steps = step.epoch * step.batches + step.batch, self.epochs * step.batches
         set_rate(self.optimiser, self.config, done, steps, self.cuts)
         self.optimiser.step()
         self.method.after_update(step)
+        self.method.keeping.step()
         return {name: float(value.detach()) for name, value in terms.items()}
 
     def _validate(self, record: dict[str, Any]) -> None:
@@ -266,7 +270,7 @@ def validate(method: Method, examples: tuple[Example, ...], batch_size: int) -> 
     with torch.no_grad():
         for on_cpu in sorted_batches(method.model.backbone, examples, batch_size):
             batch = on_cpu.to(method.present.device)
-            logits = method.logits(batch)
+            logits = method.answer(batch)
             total += float(torch.nn.functional.cross_entropy(logits, batch.labels, reduction="sum"))
             truth += batch.labels.tolist()
             predicted += logits.argmax(dim=1).tolist()

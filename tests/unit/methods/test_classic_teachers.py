@@ -27,14 +27,14 @@ def taught(config: SystemConfig, tasks: tuple[Task, ...]) -> Classic:
 
 
 def test_the_nearest_models_are_consulted(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
-    config = tiny_system(changes={"method.most_teachers": 1, "train.epochs": 1, "method.units": "protected"})
+    config = tiny_system(changes={"method.most_teachers": 1, "train.epochs": 1, "additions.average": False})
     method = taught(config, toy_tasks[:2])
-    assert method.places.shape == (2, method.model.backbone.features)
+    assert method.teachers.places.shape == (2, method.model.backbone.features)
     for number, old in enumerate(toy_tasks[:2]):
         method.start_task(replace(old, name="again"), Seeds(0))
-        assert method.consulted == [number]
-        assert method._teacher_features.shape[1] == 1
-        assert torch.equal(method._teacher_features[:, 0], method.teachers(old.train)[0][:, 0])
+        assert method.teachers.consulted == [number]
+        assert method.teachers.features.shape[1] == 1
+        assert torch.equal(method.teachers.features[:, 0], method.teachers.say(method, old.train, [number])[0][:, 0])
         method.in_task = False
 
 

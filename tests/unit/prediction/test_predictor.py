@@ -111,7 +111,7 @@ def test_probabilities_are_calibrated_by_the_temperature(taught_path: Path) -> N
     (answer,) = predictor.predict(SENTENCE, ["screen"])
     batch = learner.method.model.backbone.collate([example_about(SENTENCE, "screen")])
     with torch.inference_mode():
-        expected = (learner.method.logits(batch) / learner.temperature).softmax(dim=1)[0]
+        expected = (learner.method.answer(batch) / learner.temperature).softmax(dim=1)[0]
     torch.testing.assert_close(torch.tensor(answer.probabilities), expected, atol=1e-6, rtol=0)
     learner.temperatures = [(8.0, 1)]
     (flatter,) = predictor.predict(SENTENCE, ["screen"])

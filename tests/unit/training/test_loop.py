@@ -289,7 +289,7 @@ def test_validation_is_what_it_says(tiny_system: MakeSystem, toy_tasks: tuple[Ta
     loss, f1 = validate(method, examples, 5)
     batch = method.model.backbone.collate(examples)
     with torch.no_grad():
-        logits = method.logits(batch)
+        logits = method.answer(batch)
     assert loss == pytest.approx(float(torch.nn.functional.cross_entropy(logits, batch.labels)), rel=1e-4)
     assert f1 == pytest.approx(macro_f1(batch.labels.tolist(), logits.argmax(dim=1).tolist()))
 
@@ -344,11 +344,11 @@ def test_a_loss_that_is_not_finite_stops_before_any_weight_moves(tiny_system, to
     method = build(config, 0)
     before = {name: tensor.clone() for name, tensor in method.tensors().items()}
     nothing = torch.tensor(float("nan"), requires_grad=True)
-    monkeypatch.setattr("classic.methods.classic.adjusted_cross_entropy", lambda *_: nothing)
+    monkeypatch.setattr("classic.methods.additions.adjusted_cross_entropy", lambda *_: nothing)
     with pytest.raises(TrainingError, match="not finite"):
         learn_task(method, toy_tasks[0], config.train, Seeds(0))
     after = method.tensors()
-    trained = [name for name in before if "embedding" not in name and name != "averaging.average"]
+    trained = [name for name in before if "embedding" not in name and name != "keeping.average"]
     assert all(torch.equal(after[name], before[name]) for name in trained)
     with pytest.raises(RuntimeError, match="build it anew"):
         learn_task(method, toy_tasks[0], config.train, Seeds(0))
