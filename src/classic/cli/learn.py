@@ -67,7 +67,7 @@ def learn(
     where = prepare_torch(threads, device)
     from classic.config import check_preset
     from classic.errors import InputError
-    from classic.learning.learner import open_or_create
+    from classic.learning.learner import begin
     from classic.learning.teach import check_task, teach
     from classic.systems.system import SystemConfig
     from classic.types import Scenario
@@ -86,9 +86,9 @@ def learn(
             scenario=Scenario(scenario or "dil"),
             changes=changes,
         )
-    opened = open_or_create(store, chosen, seed or 0)
+    opened, untaught = begin(store, chosen, seed or 0, where)
     with TrainingProgress(quiet=as_json) as progress:
-        version, _ = teach(opened, task, device=where, watcher=progress)
+        version, _ = teach(opened, task, device=where, watcher=progress, learner=untaught)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:

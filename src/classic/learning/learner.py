@@ -112,9 +112,17 @@ def open_or_create(path: Path | str, config: SystemConfig | None = None, seed: i
     Raises:
         InputError: If the store exists and learns with another system or seed than the one given.
     """
+    return begin(path, config, seed)[0]
+
+
+def begin(
+    path: Path | str, config: SystemConfig | None = None, seed: int = 0, device: str = "cpu"
+) -> tuple[Store, Learner | None]:
+    """As `open_or_create`; with the untaught model if the store was made just now, so that nobody builds it again."""
     workers = Workers.find()
+    learner: Learner | None = None
     if workers.main and not Store.exists(path):
-        _create(path, config or SystemConfig.preset(), seed)
+        learner = _create(path, config or SystemConfig.preset(), seed, device)
     workers.wait()
     store = Store.open(path)
     if config:
@@ -127,19 +135,20 @@ def open_or_create(path: Path | str, config: SystemConfig | None = None, seed: i
                 f"{path} learns with other settings: {_first_difference(wanted, there)}",
                 fix="leave the settings out (a store keeps its own) or make a new store",
             )
-    return store
+    return store, learner
 
 
-def _create(path: Path | str, config: SystemConfig, seed: int) -> None:
-    learner = new_learner(config, seed)
+def _create(path: Path | str, config: SystemConfig, seed: int, device: str) -> Learner:
+    learner = new_learner(config, seed, device)
     settings = {
         "system": learner.config.to_dict(),
         "seed": seed,
         "encoder": learner.method.model.backbone.fingerprint(),
         "labels": [str(polarity) for polarity in POLARITIES],
     }
-    base = {f"whole/{name}": tensor.contiguous() for name, tensor in learner.tensors().items()}
+    base = {f"whole/{name}": tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
     Store.create(path, settings, base)
+    return learner
 
 
 def surfaces(method: Method, examples: Sequence[Example]) -> Tensor:

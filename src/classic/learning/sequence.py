@@ -11,7 +11,7 @@ from classic.data.tasks import task_hash
 from classic.errors import InputError
 from classic.evaluation.matrix import METRICS, ResultMatrix
 from classic.evaluation.scores import expand, score
-from classic.learning.learner import Learner, load_learner, open_or_create
+from classic.learning.learner import begin, load_learner
 from classic.learning.teach import teach
 from classic.learning.testing import confusion
 from classic.store.store import Store, Version
@@ -48,9 +48,8 @@ def learn_sequence(
         watcher: Who looks on while a task is trained.
         on_task: Called after each task was tested.
     """
-    store = open_or_create(path, config, seed)
+    store, learner = begin(path, config, seed, device)
     matrix = ResultMatrix([task.name for task in tasks])
-    learner: Learner | None = None
     for index, task in enumerate(tasks):
         learned = store.domains()
         if index < len(learned):  # done by an earlier process

@@ -229,7 +229,7 @@ class _PhaseRun:
         record["best"] = score > self.best_score
         if record["best"]:
             self.best_score = score
-            self.best = {name: tensor.clone() for name, tensor in self.method.tensors().items()}
+            self.best = {name: tensor.clone() for name, tensor in self._moving().items()}
             self.best_facts = self.method.facts()
 
     def _wait(self, patience: int, *, better: bool) -> None:
@@ -241,10 +241,19 @@ class _PhaseRun:
 
     def restore_best(self) -> None:
         if self.best:
-            self.method.restore(self.best_facts, self.best)
+            self.method.restore(self.best_facts, self._settled() | self.best)
+
+    def _moving(self) -> dict[str, Tensor]:
+        """What training changes; the rest is as the last version has it, and is neither copied nor saved."""
+        settled = self.method.settled()
+        return {name: tensor for name, tensor in self.method.tensors().items() if name not in settled}
+
+    def _settled(self) -> dict[str, Tensor]:
+        settled = self.method.settled()
+        return {name: tensor for name, tensor in self.method.tensors().items() if name in settled}
 
     def state(self, counters: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {f"model/{name}": tensor for name, tensor in self.method.tensors().items()}
+        tensors = {f"model/{name}": tensor for name, tensor in self._moving().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser_tensors(self.optimiser).items()}
         own: dict[str, Any] = {"facts": self.method.facts(), "best_facts": self.best_facts}
@@ -256,7 +265,7 @@ class _PhaseRun:
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
-        self.method.restore(counters["facts"], parts["model"])
+        self.method.restore(counters["facts"], self._settled() | parts["model"])
         self.best, self.best_facts = parts["best"], counters["best_facts"]
         load_optimiser(self.optimiser, parts["optimiser"])
         self.epoch, self.best_score = counters["epoch"], counters["best_score"]
