@@ -18,7 +18,7 @@ import pytest
 from classic.cli import main
 from classic.data import write_examples
 from classic.export import export_store
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import Task
 
 pytest.importorskip("onnx")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from classic.methods.base import Method
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task
 from classic.types import Polarity, Scenario, Step, Task

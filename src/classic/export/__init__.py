@@ -12,11 +12,11 @@ from classic.data.demo import DEMO_DOMAINS, load_demo
 from classic.errors import IncompatibleError, InputError, StoreError
 from classic.export.parity import Limits, Parity, compare
 from classic.files import sha256, sync_folder, write_bytes, write_json
-from classic.folding import Folded, can_fold, fold
-from classic.inference import Predictor
-from classic.learning import load_learner
+from classic.learning.learner import load_learner
+from classic.prediction.folding import Folded, can_fold, fold
+from classic.prediction.predictor import Predictor
 from classic.runtime.folder import CARD, MODEL, TOKENIZER, Card
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import POLARITIES, Example, Scenario
 
 KINDS = ("onnx", "int8", "hf")

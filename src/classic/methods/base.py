@@ -48,6 +48,7 @@ class Method(nn.Module):
     calls `answer`, which reads the method's `logits` as the system's additions say.
 
     Attributes:
+        version: Of its behaviour; raised when the same task comes to other tensors or answers.
         model: Backbone and head.
         learned: How many tasks have been learned.
         present: (C,) bool; the classes of the task in training.
@@ -62,6 +63,7 @@ class Method(nn.Module):
         grows: Whether what it keeps besides the network grows with every task.
     """
 
+    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset()
     adopts: ClassVar[frozenset[str]] = frozenset({"reader", "average"})
     needs_task_id: ClassVar[bool] = False

@@ -61,6 +61,7 @@ class Retrain(Method):
     task's; the best of them is chosen, in DIL, on the validation examples of all tasks, in TIL on those of the newest.
     """
 
+    version: ClassVar[int] = 1
     adopts: ClassVar[frozenset[str]] = frozenset({"reader"})
     keeps_data: ClassVar[bool] = True
     source: ClassVar[str] = "the usual upper bound: multi-task training on all data"
@@ -149,4 +150,5 @@ class Joint(Retrain):
     the untaught network. Only the last row of its result matrix means anything.
     """
 
+    version: ClassVar[int] = 1
     equation: ClassVar[str] = "L = CE on tasks 1..T together, once"

@@ -74,6 +74,7 @@ class Lamol(Method):
     tokens. There is no head, so TIL and DIL are the same numbers.
     """
 
+    version: ClassVar[int] = 1
     adopts: ClassVar[frozenset[str]] = frozenset({"average"})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.LANGUAGE_MODEL})
     source: ClassVar[str] = "Sun, Ho and Lee (2020), LAMOL"

@@ -37,6 +37,7 @@ class One(Ncl):
     work, but an answer always needs to know its task.
     """
 
+    version: ClassVar[int] = 1
     adopts: ClassVar[frozenset[str]] = frozenset({"reader"})
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC, Sec. 4.2"

@@ -28,6 +28,8 @@ from classic.training.optimiser import (
 from classic.training.workers import Workers
 from classic.types import Example, Step, Task
 
+VERSION = 1  # of what training comes to; raised when the same run ends with other tensors
+
 
 class Watcher(Protocol):
     """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""

@@ -13,12 +13,13 @@ from classic.export import export_store
 from classic.export.graph import write_graph
 from classic.export.parity import Limits, ParityError, compare
 from classic.export.rounding import choose_ranges
-from classic.folding import fold
-from classic.inference import Predictor as TorchPredictor
-from classic.learning import load_learner, open_or_create, teach
+from classic.learning.learner import load_learner, open_or_create
+from classic.learning.teach import teach
+from classic.prediction.folding import fold
+from classic.prediction.predictor import Predictor as TorchPredictor
 from classic.runtime import Predictor
-from classic.store import Store
-from classic.systems import SystemConfig
+from classic.store.store import Store
+from classic.systems.system import SystemConfig
 from classic.types import Example, Polarity, Scenario, Task
 
 pytest.importorskip("onnx")

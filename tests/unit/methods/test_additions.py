@@ -14,9 +14,9 @@ from classic.modules.averaging import RunningAverage
 from classic.modules.domain_map import DomainMap
 from classic.modules.domain_reader import DomainReader, KnownDomain
 from classic.modules.keeping import Keeping
-from classic.naming import parse
+from classic.systems.names import parse
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task
 from classic.types import Step, Task

@@ -18,7 +18,7 @@ from classic.evaluation.answers import answer
 from classic.methods.bcl import Bcl
 from classic.modules.capsules import SharingCapsules, route, squash
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task
 from classic.types import Batch, Scenario, Step, Task, TaskId

@@ -10,7 +10,7 @@ import torch
 
 from classic.methods.joint import Retrain
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import Silence, learn_task
 from classic.types import Scenario, Step, Task
 

@@ -20,7 +20,7 @@ from classic.model import Model
 from classic.modules.heads import Head
 from classic.modules.recurrent import GruReader
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task
 from classic.types import Batch, Scenario, Step, Task, TaskId

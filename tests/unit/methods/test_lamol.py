@@ -14,7 +14,7 @@ from classic.errors import IncompatibleError
 from classic.evaluation.answers import answer
 from classic.methods.lamol import Lamol, LamolConfig, pseudo_counts
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task
 from classic.types import POLARITIES, Example, Polarity, Scenario, Step, Task

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from classic.bulk import RowPredictor
 from classic.errors import InputError, StoreError
 from classic.export import export_store
-from classic.inference import Predictor as TorchPredictor
+from classic.prediction.bulk import RowPredictor
+from classic.prediction.predictor import Predictor as TorchPredictor
 from classic.runtime import Predictor
 from classic.runtime.answering import like_length
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import Example, Task
 
 pytest.importorskip("onnx")

@@ -16,7 +16,7 @@ from classic.errors import InputError
 from classic.methods.base import Group, Method
 from classic.modules.heads import HeadConfig
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training import loop
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, TaskLog, learn_task

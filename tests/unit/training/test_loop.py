@@ -17,7 +17,7 @@ from classic.evaluation import macro_f1
 from classic.evaluation.answers import answer
 from classic.methods.base import Method
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task, validate
 from classic.types import Scenario, Step, Task, TaskId

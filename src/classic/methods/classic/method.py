@@ -31,6 +31,7 @@ class Classic(Hat):
     The preset ``default`` uses all additions (`classic.methods.additions`), which are not in the paper.
     """
 
+    version: ClassVar[int] = 1
     needs_task_id: ClassVar[bool] = False
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
