@@ -219,17 +219,21 @@ class Classic(Hat, ReadsDomains):
             terms["csc"] = config.csc * csc(own, batch.labels, tau, config.reading, normalised=config.normalised)
         if not self.learned:
             return terms
+        # Earlier models were asked about the texts as they were read: what they would say of joined ones is not known.
+        known = batch.as_read
+        output, own, labels = Output(output.features[known], output.logits[known]), own[known], batch.labels[known]
+        rows = batch.rows[known]
         if config.ced and self.model.head.scenario is Scenario.DIL:
-            terms["ced"] = config.ced * self._distillation(output.logits, batch)
+            terms["ced"] = config.ced * self._distillation(output.logits, rows)
         if self.attention is not None:
-            states = torch.cat([self._teacher_features[batch.rows], output.features.unsqueeze(1)], dim=1)
+            states = torch.cat([self._teacher_features[rows], output.features.unsqueeze(1)], dim=1)
             view, _ = self.attention(states)
             other = view if config.contrast == "features" else self.model.head(view)
-            found = cks(other, own, batch.labels, tau, config.reading, normalised=config.normalised)
+            found = cks(other, own, labels, tau, config.reading, normalised=config.normalised)
             terms["cks"] = config.cks * found
-            if config.view_ce:
+            if config.view_ce and len(rows):
                 view_logits = self.model.head(view)
-                terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, batch.labels)
+                terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, labels)
                 terms["view_sparsity"] = config.view_ce * terms["sparsity"]
         return terms
 
@@ -239,13 +243,13 @@ class Classic(Hat, ReadsDomains):
             terms["ce"] = adjusted_cross_entropy(output.logits, batch.labels, self._shares)
         return terms
 
-    def _distillation(self, student: Tensor, batch: Batch) -> Tensor:
+    def _distillation(self, student: Tensor, rows: Tensor) -> Tensor:
         if self.config.teacher_head == "own":
-            teachers = self._teacher_logits[batch.rows]
+            teachers = self._teacher_logits[rows]
         else:
             head = self.model.head.current
             with torch.no_grad():
-                teachers = head(self._teacher_features[batch.rows])
+                teachers = head(self._teacher_features[rows])
         teachers = teachers.transpose(0, 1)  # (T, B, C)
         if self.config.teachers == "last":
             teachers = teachers[-1:]
