@@ -125,6 +125,8 @@ class TrainConfig:
             stopping without cuts.
         precision: Of the matrix products in training; ``bfloat16`` is nearly twice as fast where the processor or GPU
             knows it, and slower where not.
+        joined: The probability that a training sentence is put side by side with another one in an epoch, so that only
+            the aspect tells which half is meant: see `classic.training.joining`.
     """
 
     learning_rate: float = 1e-3
@@ -143,6 +145,7 @@ class TrainConfig:
     patience: int | None = None
     rate_floor: float = 1e-4
     precision: Precision = "float32"
+    joined: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("epochs", "large_epochs", "batch_size", "eval_batch_size"):
@@ -155,6 +158,8 @@ class TrainConfig:
             raise InputError(f"train.patience is {self.patience}", fix="give at least 1, or none at all")
         if not 0 <= self.warmup < 1:
             raise InputError(f"train.warmup is {self.warmup}", fix="give a share from 0 up to, not including, 1")
+        if not 0 <= self.joined <= 1:
+            raise InputError(f"train.joined is {self.joined}", fix="give a probability from 0 to 1")
 
     def epochs_for(self, examples: int) -> int:
         """Passes over a domain with that many training examples."""

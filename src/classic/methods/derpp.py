@@ -81,7 +81,8 @@ class Derpp(Method):
         config = self.config
         output = self.model(batch)
         terms = {"ce": self.classify(output.logits, batch.labels)}
-        self._seen = (batch.rows.tolist(), output.logits.detach())
+        kept = batch.as_read  # the memory holds training examples word for word
+        self._seen = (batch.rows[kept].tolist(), output.logits.detach()[kept])
         if config.alpha and len(self.memory):
             places = self.memory.draw(config.replay, self._generator("logits", step))
             now, stored = self._replay(places)[0], self.memory.logits[places]
