@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy as plain_cross_entropy
 
-from classic.config import PresetName
 from classic.files import json_bytes
 from classic.methods.base import Method
 from classic.model import Model
@@ -33,11 +32,6 @@ class DerppConfig:
     beta: float = 0.5
     capacity: int = 128
     replay: int = 16
-
-    @classmethod
-    def preset(cls, name: PresetName) -> DerppConfig:
-        """The method of that preset; a draw is as large as the preset's batches."""
-        return cls() if name == "default" else cls(replay=32)
 
 
 class Derpp(Method):

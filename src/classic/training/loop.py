@@ -31,7 +31,7 @@ from classic.training.optimiser import (
 from classic.training.workers import Workers
 from classic.types import Example, Step, Task
 
-VERSION = 1  # of what training comes to; raised when the same run ends with other tensors
+VERSION = 2  # of what training comes to; raised when the same run ends with other tensors
 
 
 class Watcher(Protocol):
@@ -153,7 +153,7 @@ class _PhaseRun:
     ) -> None:
         self.method, self.task, self.phase, self.config = method, task, phase, config
         self.seeds, self.index, self.workers = seeds, index, workers
-        self.epochs = config.epochs_for(len(task.train))
+        self.epochs = config.epochs_for(len(phase.examples))
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
         self.parameters = [p for group in phase.groups for p in group.parameters]
         self.optimiser = build_optimiser(phase.groups, config)
@@ -227,7 +227,8 @@ class _PhaseRun:
         self.workers.average_gradients(self.parameters)
         self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
-        clip_gradients(self.parameters, self.config)
+        for group in self.phase.groups:  # each by itself: embeddings must not crowd out weights
+            clip_gradients(group.parameters, self.config)
         done, steps = step.epoch * step.batches + step.batch, self.epochs * step.batches
         set_rate(self.optimiser, self.config, done, steps, self.cuts)
         self.optimiser.step()

@@ -14,8 +14,8 @@ from classic.modules.averaging import RunningAverage
 from classic.modules.domain_map import DomainMap
 from classic.modules.domain_reader import DomainReader, KnownDomain
 from classic.modules.keeping import Keeping
-from classic.systems.names import parse
 from classic.seeding import Seeds
+from classic.systems.names import parse
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Silence, learn_task

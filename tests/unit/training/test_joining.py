@@ -86,7 +86,7 @@ def test_a_share_that_is_no_probability_is_refused(share: float) -> None:
 
 
 def test_what_was_published_joins_nothing() -> None:
-    assert TrainConfig.preset("paper").joined == TrainConfig.preset("authors").joined == 0.0
+    assert {SystemConfig.preset(name).train.joined for name in ("paper", "authors")} == {0.0}
 
 
 # --- in the loop ---
