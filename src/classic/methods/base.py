@@ -24,7 +24,7 @@ from classic.types import POLARITIES, Batch, Example, Output, Step, Task
 
 @dataclass(frozen=True)
 class Group:
-    """Parameters that share a learning rate; None is the rate of the training configuration."""
+    """Parameters that share a learning rate, and are clipped together; None is the rate of the training configuration."""
 
     parameters: tuple[nn.Parameter, ...]
     learning_rate: float | None = None

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from classic.backbones.base import Need
-from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.losses.classification import MissingClasses
 from classic.methods.hat import Hat, HatConfig
@@ -42,11 +41,6 @@ class BclConfig:
     rounds: int = 3
     gates: GateConfig = field(default_factory=GateConfig)
     missing: MissingClasses = "plain"
-
-    @classmethod
-    def preset(cls, name: PresetName) -> BclConfig:
-        """The method of that preset."""
-        return cls(gates=GateConfig.preset(name))
 
 
 class Bcl(Hat):

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
-from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.methods.base import Method
 from classic.methods.one import shared_weights
@@ -33,11 +32,6 @@ class EwcConfig:
     strength: float = 5000.0
     fisher_batch: int = 20
     fisher_mode: Literal["eval", "train"] = "eval"
-
-    @classmethod
-    def preset(cls, name: PresetName) -> EwcConfig:
-        """The method of that preset."""
-        return cls(fisher_mode="train" if name == "authors" else "eval")
 
 
 class Ewc(Method):

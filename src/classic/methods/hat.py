@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from classic.backbones.base import Need
-from classic.config import PresetName
 from classic.losses.classification import MissingClasses
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
@@ -28,11 +27,6 @@ class HatConfig:
 
     gates: GateConfig = field(default_factory=GateConfig)
     missing: MissingClasses = "plain"
-
-    @classmethod
-    def preset(cls, name: PresetName) -> HatConfig:
-        """The method of that preset."""
-        return cls(gates=GateConfig.preset(name))
 
 
 class Hat(Method):

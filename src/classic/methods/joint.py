@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from classic.config import PresetName
 from classic.files import json_bytes
 from classic.methods.additions import label_shares
 from classic.methods.base import Group, Method, Phase
@@ -31,22 +30,12 @@ class RetrainConfig:
 
     tasks: int = 1
 
-    @classmethod
-    def preset(cls, name: PresetName) -> RetrainConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
-
 
 @dataclass(frozen=True)
 class JointConfig(RetrainConfig):
     """As `RetrainConfig`, for a sequence whose length is known; the paper's has 19 tasks."""
 
     tasks: int = 19
-
-    @classmethod
-    def preset(cls, name: PresetName) -> JointConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class Retrain(Method):
@@ -57,8 +46,9 @@ class Retrain(Method):
         L = CE over the union of all tasks so far
 
     In TIL every example goes through the head of its own task, and every head is trained anew. Keeps the untaught
-    weights and all training and validation texts of all tasks, in the saved facts. The number of epochs is the newest
-    task's; the best of them is chosen, in DIL, on the validation examples of all tasks, in TIL on those of the newest.
+    weights and all training and validation texts of all tasks, in the saved facts. The number of epochs is that of a
+    domain as large as all of them together; the best epoch is chosen, in DIL, on the validation examples of all tasks, in
+    TIL on those of the newest.
     """
 
     version: ClassVar[int] = 1

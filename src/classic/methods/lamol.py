@@ -12,7 +12,6 @@ from torch.nn.functional import cross_entropy
 
 from classic.backbones.base import Need
 from classic.backbones.gpt2 import Gpt2
-from classic.config import PresetName
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
 from classic.modules.heads import Head
@@ -44,11 +43,6 @@ class LamolConfig:
     max_length: int = 128
     starts: Literal["task", "common"] = "task"
     learning_rate: float | None = 6.25e-5
-
-    @classmethod
-    def preset(cls, name: PresetName) -> LamolConfig:
-        """The method of that preset: LAMOL's paper at its best, or its code as it comes."""
-        return cls(pseudo_share=0.05, starts="common") if name == "authors" else cls()
 
 
 class NoHead(Head):

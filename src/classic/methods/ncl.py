@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from classic.config import PresetName
 from classic.losses import csc
 from classic.methods.base import Method
 from classic.model import Model
@@ -25,11 +24,6 @@ class NclConfig:
 
     csc: float = 0.0
     temperature: float = 1.0
-
-    @classmethod
-    def preset(cls, name: PresetName) -> NclConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class Ncl(Method):

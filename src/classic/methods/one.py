@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import torch
 
-from classic.config import PresetName
 from classic.methods.ncl import Ncl, NclConfig
 from classic.model import Model
 from classic.modules.heads import Head
@@ -21,11 +20,6 @@ from classic.types import POLARITIES, Scenario, Task
 @dataclass(frozen=True)
 class OneConfig(NclConfig):
     """The same choices as NCL's: ``csc`` 1 is the paper's ONE+csc."""
-
-    @classmethod
-    def preset(cls, name: PresetName) -> OneConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class One(Ncl):

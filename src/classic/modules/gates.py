@@ -12,7 +12,6 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.modules.bits import pack_bits, unpack_bits
 from classic.modules.plastic import Plastic
@@ -54,15 +53,6 @@ class GateConfig:
     sparsity: float = 0.75
     clamp: float = 6.0
     compensate: bool = False
-
-    @classmethod
-    def preset(cls, name: PresetName) -> GateConfig:
-        """The masks of that preset."""
-        if name == "default":
-            return cls()
-        # Eq. (2)-(5); compensation and sparsity from HAT, which the paper builds on.
-        anneal: Literal["epoch", "epoch_short"] = "epoch" if name == "paper" else "epoch_short"
-        return cls(anneal=anneal, form="soft", init="normal", learning_rate=None, compensate=True)
 
 
 class UnitGate(nn.Module):

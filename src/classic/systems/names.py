@@ -25,7 +25,6 @@ _FORM = re.compile(
     r"(?P<method>[a-z0-9_]+)(?P<options>([+-][a-z]+)*)@(?P<backbone>[a-z0-9_]+)(/(?P<scenario>dil|til))?"
 )
 _RULES = {"last": TaskId.LAST, "ent": TaskId.ENTROPY}
-_TOKEN_BACKBONES = ("bert_frozen", "w2v")
 
 # What a system is without one of its parts: CLASSIC's three losses, and what is added to a method.
 _WITHOUT: dict[str, tuple[str, Any]] = {
@@ -39,23 +38,6 @@ _WITHOUT: dict[str, tuple[str, Any]] = {
     "average": ("additions.average", False),
 }
 _LOSSES = ("csc", "ced", "cks")
-
-# The network a method has in the paper where it is not the backbone's usual one (systems with token states only).
-_NETWORKS: dict[str, dict[str, Any]] = {
-    "hat": {"trunk": "kim_fc"},
-    "owm": {"trunk": "kim_fc", "hidden": [300, 300], "hidden_bias": False},
-    "kan": {"trunk": "mean"},
-    "srk": {"trunk": "mean"},
-}
-
-# HAT's masks over such a network in `default`. At the adapters' rate the sparsity term shuts most of its few hundred units
-# before they have learned anything (over word vectors all of them: validation sets of order 0).
-_SMALL_MASKS: dict[str, Any] = {
-    "method.gates.learning_rate": 0.0005,
-    "method.gates.sparsity": 0.05,
-    "method.gates.fresh_first": 0.5,
-    "method.gates.fresh": 0.03,
-}
 
 
 @dataclass(frozen=True)
@@ -111,24 +93,19 @@ def parse(
     Raises:
         IncompatibleError: If the parts cannot work together, with a sentence that says why.
     """
-    from classic.config import to_dict
-    from classic.systems.system import METHODS, READER, SystemConfig
+    from classic.systems.recipes import READER
+    from classic.systems.system import METHODS, SystemConfig
 
     name = read_name(text)
     settings: dict[str, Any] = {}
-    if name.backbone in _TOKEN_BACKBONES:
-        network = _NETWORKS.get(name.method, {})
-        if name.backbone == "w2v" and name.method in {"one", "ncl"} and "csc" not in name.plus:
-            network = {"trunk": "gated"}  # the parameter table's network; the +csc scripts run the plain CNN
-        settings |= {f"backbone.{key}": value for key, value in network.items()}
-        if name.method == "hat" and preset == "default":
-            settings |= _SMALL_MASKS
     if "csc" in name.plus:
         if name.method not in {"one", "ncl"}:
             raise IncompatibleError(f"+csc is an option of one and ncl, not of {name.method}", fix="leave it out")
         settings["method.csc"] = 1.0
+        if name.backbone == "w2v":
+            settings["backbone.trunk"] = "kim"  # the +csc scripts run the plain network
     if "reader" in name.plus:
-        settings |= {f"additions.{key}": value for key, value in to_dict(READER).items() if key != "average"}
+        settings |= READER
     if "average" in name.plus:
         settings["additions.average"] = True
     settings |= dict(_WITHOUT[part] for part in name.minus)

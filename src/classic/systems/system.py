@@ -7,7 +7,6 @@ never written out: two tables and `build` are all.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -39,6 +38,7 @@ from classic.methods.ucl import Ucl, UclConfig
 from classic.model import Model
 from classic.modules.heads import Head, HeadConfig
 from classic.seeding import Seeds
+from classic.systems.recipes import Asked, recipe
 from classic.types import Scenario, TaskId
 
 
@@ -49,32 +49,11 @@ class Part:
     Attributes:
         build: A subclass of Method or of Backbone, taking (model, config) or (config, generator).
         config: The class of its configuration.
-        recipe: How a backbone's networks train.
-        head: The head a backbone's features are read by.
-        quick: Settings of its own that the budget ``quick`` changes.
     """
 
     build: Any
     config: Any
-    recipe: Callable[..., TrainConfig] = TrainConfig.preset
-    head: Callable[[PresetName], HeadConfig] = HeadConfig.preset
-    quick: dict[str, Any] = field(default_factory=dict)
 
-
-# CLASSIC on adapters where units are averaged, not protected. Such units go on learning with every domain, so a new one
-# wants hardly any of its own: one per adapter, however small the share. Narrow adapters then have room for a hundred
-# domains, and train and answer faster. Five teachers cost the same at every domain. The budget `quick` keeps the masks
-# its results were run with.
-_AVERAGED: dict[str, Any] = {
-    "backbone.width": 256,
-    "method.gates.fresh_first": 0.75,
-    "method.gates.fresh": 0.0,
-    "method.gates.sparsity": 0.25,
-    "method.most_teachers": 5,
-}
-
-# What the option +reader of a system's name stands for.
-READER = Additions(shares="set_aside", domains="inferred", belief=0.5, faded=0.25)
 
 METHODS: dict[str, Part] = {
     "ncl": Part(Ncl, NclConfig),
@@ -82,21 +61,21 @@ METHODS: dict[str, Part] = {
     "ewc": Part(Ewc, EwcConfig),
     "ucl": Part(Ucl, UclConfig),
     "owm": Part(Owm, OwmConfig),
-    "derpp": Part(Derpp, DerppConfig, quick={"replay": 16}),
+    "derpp": Part(Derpp, DerppConfig),
     "joint": Part(Joint, JointConfig),
     "retrain": Part(Retrain, RetrainConfig),
     "hat": Part(Hat, HatConfig),
-    "classic": Part(Classic, ClassicConfig, quick={"most_teachers": 5}),
+    "classic": Part(Classic, ClassicConfig),
     "kan": Part(Kan, KanConfig),
     "srk": Part(Srk, SrkConfig),
     "bcl": Part(Bcl, BclConfig),
     "lamol": Part(Lamol, LamolConfig),
 }
 BACKBONES: dict[str, Part] = {
-    "bert_adapter": Part(BertAdapter, BertAdapterConfig, quick={"layers": 2}),
-    "bert": Part(Bert, BertConfig, TrainConfig.fine_tuning),
-    "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen, HeadConfig.frozen),
-    "w2v": Part(W2v, W2vConfig, TrainConfig.words, HeadConfig.frozen),
+    "bert_adapter": Part(BertAdapter, BertAdapterConfig),
+    "bert": Part(Bert, BertConfig),
+    "bert_frozen": Part(BertFrozen, BertFrozenConfig),
+    "w2v": Part(W2v, W2vConfig),
     "gpt2": Part(Gpt2, Gpt2Config),
 }
 
@@ -149,33 +128,27 @@ class SystemConfig:
             changes: Values by dotted key: ``{"train.epochs": 3, "method.gates.s_max": 200, "backbone.width": 128}``.
             quick: Whether to spend minutes, not hours, on an order: few epochs, low precision, shortcuts.
         """
-        method_part, backbone_part = _part("method", METHODS, method), _part("backbone", BACKBONES, backbone)
-        parts: dict[str, Any] = {
-            "method": method_part.config.preset(name),
-            "backbone": backbone_part.config.preset(name),
-            "train": backbone_part.recipe(name, quick=quick),
-            "head": backbone_part.head(name),
-            "additions": Additions(),
+        kinds: dict[str, Any] = {
+            "method": _part("method", METHODS, method).config,
+            "backbone": _part("backbone", BACKBONES, backbone).config,
+            "train": TrainConfig,
+            "head": HeadConfig,
+            "additions": Additions,
         }
-        if (name, method) == ("default", "classic"):
-            parts["additions"] = dataclasses.replace(READER, average=scenario is Scenario.DIL)
         changes = changes or {}
-        if quick:
-            parts["method"] = replace(parts["method"], method_part.quick, where="method")
-            parts["backbone"] = replace(parts["backbone"], backbone_part.quick, where="backbone")
-        elif (name, method, backbone, scenario) == ("default", "classic", "bert_adapter", Scenario.DIL):
-            changes = (_AVERAGED if changes.get("additions.average", True) else {}) | changes
-        sections: dict[str, dict[str, Any]] = {}
-        for key, value in changes.items():
+        asked = Asked(name, "quick" if quick else "full", method, backbone, scenario)
+        average = (recipe(asked) | changes).get("additions.average", False)
+        settings = recipe(dataclasses.replace(asked, average=average)) | changes
+        sections: dict[str, dict[str, Any]] = {section: {} for section in cls.SECTIONS}
+        for key, value in settings.items():
             section, _, rest = key.partition(".")
             if section not in cls.SECTIONS or not rest:
                 raise InputError(
                     f"setting {key!r} names no section",
                     fix="begin it with train., method., backbone., head. or additions.",
                 )
-            sections.setdefault(section, {})[rest] = value
-        for section, values in sections.items():
-            parts[section] = replace(parts[section], values, where=section)
+            sections[section][rest] = value
+        parts = {section: replace(kinds[section](), values, where=section) for section, values in sections.items()}
         rule = TaskId.GIVEN if scenario is Scenario.TIL else TaskId.LAST
         return cls(
             method=method,

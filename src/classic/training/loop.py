@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, Protocol
 
 import torch
@@ -17,6 +19,7 @@ from classic.evaluation.metrics import macro_f1
 from classic.methods.base import Method, Phase
 from classic.seeding import Seeds
 from classic.training.checkpoint import Checkpoint
+from classic.training.joining import join_sentences
 from classic.training.optimiser import (
     RATE_CUT,
     build_optimiser,
@@ -28,7 +31,7 @@ from classic.training.optimiser import (
 from classic.training.workers import Workers
 from classic.types import Example, Step, Task
 
-VERSION = 1  # of what training comes to; raised when the same run ends with other tensors
+VERSION = 2  # of what training comes to; raised when the same run ends with other tensors
 
 
 class Watcher(Protocol):
@@ -150,8 +153,7 @@ class _PhaseRun:
     ) -> None:
         self.method, self.task, self.phase, self.config = method, task, phase, config
         self.seeds, self.index, self.workers = seeds, index, workers
-        self.epochs = config.epochs_for(len(task.train))
-        self.lengths = method.model.backbone.lengths(phase.examples)
+        self.epochs = config.epochs_for(len(phase.examples))
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
         self.parameters = [p for group in phase.groups for p in group.parameters]
         self.optimiser = build_optimiser(phase.groups, config)
@@ -170,13 +172,15 @@ class _PhaseRun:
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
         self.seeds.seed_dropout(*place, *([self.workers.rank] if self.workers.rank else []))
+        examples = self._examples(Random(self.seeds.number("join", *place)))
+        lengths = self.method.model.backbone.lengths(examples)
         generator = self.seeds.generator("shuffle", *place)
-        rows_of_batches = shuffled_rows(self.lengths, self.config.batch_size, generator)
+        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator)
         sums: dict[str, float] = {}
         self.method.train()
         for number, rows in enumerate(rows_of_batches):
             step = Step(self.index, self.epoch, self.epochs, number, len(rows_of_batches))
-            terms = self._train_step(rows, step)
+            terms = self._train_step(examples, rows, step)
             for name, value in terms.items():
                 sums[name] = sums.get(name, 0.0) + value
             watcher.on_step(step, terms)
@@ -192,9 +196,23 @@ class _PhaseRun:
             self._wait(self.config.patience, better=record["best"])
         return record
 
-    def _train_step(self, rows: list[int], step: Step) -> dict[str, float]:
+    def _examples(self, draw: Random) -> Sequence[Example]:
+        """The phase's examples as this epoch reads them; one that would be too long for the backbone is not joined."""
+        given = self.phase.examples
+        if not self.config.joined:
+            return given
+        joined = join_sentences(given, self.config.joined, draw)
+        cut = self.method.model.backbone.truncated(joined)
+        examples = [plain if too_long else one for plain, one, too_long in zip(given, joined, cut, strict=True)]
+        self.method.model.backbone.prepare(examples)
+        return examples
+
+    def _train_step(self, examples: Sequence[Example], rows: list[int], step: Step) -> dict[str, float]:
         rows = self.workers.share(rows)
-        batch = self.method.model.backbone.collate([self.phase.examples[row] for row in rows], rows)
+        batch = self.method.model.backbone.collate([examples[row] for row in rows], rows)
+        if self.config.joined:
+            joined = torch.tensor([examples[row] is not self.phase.examples[row] for row in rows])
+            batch = replace(batch, joined=joined)
         batch = batch.to(self.method.present.device)
         terms = self.method.loss(batch, step)
         total = torch.stack(list(terms.values())).sum()
@@ -209,7 +227,8 @@ class _PhaseRun:
         self.workers.average_gradients(self.parameters)
         self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
-        clip_gradients(self.parameters, self.config)
+        for group in self.phase.groups:  # each by itself: embeddings must not crowd out weights
+            clip_gradients(group.parameters, self.config)
         done, steps = step.epoch * step.batches + step.batch, self.epochs * step.batches
         set_rate(self.optimiser, self.config, done, steps, self.cuts)
         self.optimiser.step()

@@ -49,7 +49,7 @@ def rate_factor(config: TrainConfig, step: int, steps: int) -> float:
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], config: TrainConfig) -> None:
-    """Clips the norm of all gradients together; AuthorsAdam clips each tensor by itself."""
+    """Clips the norm of these gradients together; AuthorsAdam clips each tensor by itself."""
     if config.optimiser != "authors_adam":
         nn.utils.clip_grad_norm_(parameters, config.clip_norm)
 

@@ -124,7 +124,7 @@ def test_a_mask_goes_back_to_its_own_units(tiny_encoder: Path) -> None:
 
 
 def test_the_share_falls_from_all_to_the_floor(tiny_encoder: Path) -> None:
-    method = make(tiny_encoder, config=SrkConfig.preset("authors"))
+    method = make(tiny_encoder, config=SrkConfig(leak=0.001, floor=0.1))
     shares = []
     for learned in range(100):
         method.learned = learned
@@ -170,6 +170,21 @@ def test_blocked_columns_stand_still_from_the_second_task_on(tiny_encoder: Path,
     assert not torch.equal(before["fln.gru.weight_hh_l0"], after["fln.gru.weight_hh_l0"])
     assert (method.input_activity > inputs).all()
     assert (method.state_activity >= states).all()
+
+
+def test_the_more_active_a_unit_was_the_less_its_weights_move(
+    tiny_encoder: Path, toy_tasks: tuple[Task, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Adam divides a gradient by its size: only a scaled update is a smaller one."""
+    method = make(tiny_encoder)
+    learn_task(method, toy_tasks[0], TRAIN, Seeds(0))
+    graded = torch.where(torch.arange(64) % 2 == 0, 1.0, 0.01)
+    monkeypatch.setattr(method, "free", lambda activity: graded)
+    picture = Picture(method)
+    learn_task(method, toy_tasks[1], TRAIN, Seeds(0), watcher=picture)
+    for name in ("krn.from_input.weight", "krn.from_state.weight"):
+        moved = (kept(method)[name] - picture.tensors[name]).abs().mean(dim=0)
+        assert float(moved[1::2].mean()) < 0.05 * float(moved[::2].mean()), name
 
 
 def test_activity_is_counted_over_real_tokens(tiny_encoder: Path, toy_tasks: tuple[Task, ...]) -> None:

@@ -13,7 +13,8 @@ from classic.modules.gates import GateConfig, TaskGates
 from classic.modules.plastic import Plastic
 from classic.types import Step
 
-PAPER, DEFAULT = GateConfig.preset("paper"), GateConfig.preset("default")
+PAPER = GateConfig(anneal="epoch", form="soft", init="normal", learning_rate=None, compensate=True)
+DEFAULT = GateConfig()
 
 
 class Net(nn.Module):

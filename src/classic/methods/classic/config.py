@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from classic.config import PresetName
 from classic.errors import InputError
 from classic.losses.classification import MissingClasses
 from classic.losses.contrastive import Reading
@@ -53,22 +52,3 @@ class ClassicConfig:
     def __post_init__(self) -> None:
         if self.most_teachers is not None and self.most_teachers < 1:
             raise InputError(f"method.most_teachers is {self.most_teachers}", fix="give at least 1, or none at all")
-
-    @classmethod
-    def preset(cls, name: PresetName) -> ClassicConfig:
-        """The method of that preset."""
-        gates = GateConfig.preset(name)
-        if name == "default":
-            return cls(gates=gates)
-        published: dict[str, Any] = {
-            "csc": 1.0,
-            "ced": 1.0,
-            "cks": 1.0,
-            "teacher_head": "current",
-            "missing": "plain",
-            "gates": gates,
-        }
-        if name == "paper":  # Eq. (7) and (14), Sec. 4.3
-            return cls(teachers="sum", **published)
-        # authors, systems.md 6.4 and 6.5: last teacher only, both views as anchors, extra cross-entropy
-        return cls(teachers="last", reading="authors", attention="tasks", view_ce=1.0, **published)

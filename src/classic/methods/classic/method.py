@@ -16,7 +16,7 @@ from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
 from classic.modules.task_attention import TaskAttention, TaskAxisAttention
 from classic.seeding import Seeds
-from classic.types import Batch, Scenario, Step, Task
+from classic.types import Batch, Output, Scenario, Step, Task
 
 _BATCH = 64
 
@@ -69,29 +69,35 @@ class Classic(Hat):
         own = output.features if config.contrast == "features" else output.logits
         if config.csc:
             terms["csc"] = config.csc * csc(own, batch.labels, tau, config.reading, normalised=config.normalised)
-        if self.learned and config.ced and self.model.head.scenario is Scenario.DIL:
-            terms["ced"] = config.ced * self._distillation(output.logits, batch)
+        if not self.learned:
+            return terms
+        # Earlier models were asked about the texts as they were read: what they would say of joined ones is not known.
+        known = batch.as_read
+        output, own, labels = Output(output.features[known], output.logits[known]), own[known], batch.labels[known]
+        rows = batch.rows[known]
+        if config.ced and self.model.head.scenario is Scenario.DIL:
+            terms["ced"] = config.ced * self._distillation(output.logits, rows)
         if self.attention is not None:
-            view, _ = self.attention(self._states(output.features, batch))
+            view, _ = self.attention(self._states(output.features, rows))
             other = view if config.contrast == "features" else self.model.head(view)
-            shared = cks(other, own, batch.labels, tau, config.reading, normalised=config.normalised)
+            shared = cks(other, own, labels, tau, config.reading, normalised=config.normalised)
             terms["cks"] = config.cks * shared
-            if config.view_ce:
+            if config.view_ce and len(rows):
                 view_logits = self.model.head(view)
-                terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, batch.labels)
+                terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, labels)
                 terms["view_sparsity"] = config.view_ce * terms["sparsity"]
         return terms
 
-    def _states(self, features: Tensor, batch: Batch) -> Tensor:
+    def _states(self, features: Tensor, rows: Tensor) -> Tensor:
         """What every teacher and, last, the model in training make of the examples, (B, T + 1, D)."""
-        return torch.cat([self.teachers.features[batch.rows], features.unsqueeze(1)], dim=1)
+        return torch.cat([self.teachers.features[rows], features.unsqueeze(1)], dim=1)
 
-    def _distillation(self, student: Tensor, batch: Batch) -> Tensor:
+    def _distillation(self, student: Tensor, rows: Tensor) -> Tensor:
         if self.config.teacher_head == "own":
-            said = self.teachers.logits[batch.rows]
+            said = self.teachers.logits[rows]
         else:
             with torch.no_grad():
-                said = self.model.head.current(self.teachers.features[batch.rows])
+                said = self.model.head.current(self.teachers.features[rows])
         said = said.transpose(0, 1)  # (T, B, C)
         if self.config.teachers == "last":
             said = said[-1:]
@@ -117,7 +123,7 @@ class Classic(Hat):
         with torch.no_grad(), self.acting_as(None):
             for on_cpu in sorted_batches(self.model.backbone, task.train, _BATCH):
                 batch = on_cpu.to(self.present.device)
-                states = self._states(self.model.features(batch), batch)
+                states = self._states(self.model.features(batch), batch.rows)
                 total += self.attention(states)[1][:, -1].sum(dim=0)
         shares = dict(zip(asked, (total / len(task.train)).tolist(), strict=True))
         return [shares.get(earlier, 0.0) for earlier in range(self.learned + 1)]
