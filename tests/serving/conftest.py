@@ -85,8 +85,9 @@ def wait(client: Any, job: str, *states: str) -> dict[str, Any]:
 class Process:
     """`classic serve` in a process of its own."""
 
-    def __init__(self, store: Path, *options: str) -> None:
-        code = "from classic.cli.main import run; run()"
+    def __init__(self, store: Path, *options: str, files: int | None = None) -> None:
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); " if files else ""
+        code = limit + "from classic.cli.main import run; run()"
         command = [sys.executable, "-c", code, "serve", str(store), "--port", "0", "--threads", "1", *options]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "CLASSIC_TOKEN": TOKEN, "TOKENIZERS_PARALLELISM": "false"}
         self.errors = store.with_suffix(".log").open("a+")
@@ -117,8 +118,8 @@ def launch() -> Iterator[Callable[..., Process]]:
     """Starts processes and ends them with the test."""
     started: list[Process] = []
 
-    def start(store: Path, *options: str) -> Process:
-        started.append(Process(store, *options))
+    def start(store: Path, *options: str, files: int | None = None) -> Process:
+        started.append(Process(store, *options, files=files))
         return started[-1]
 
     yield start
