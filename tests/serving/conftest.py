@@ -33,10 +33,17 @@ Serve = Callable[..., TestClient]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Starts a service over a store in this process; the client bears the token and asks as a loopback host."""
-    with ExitStack() as stack:
+    """Starts a service over a store in this process; the client bears the token and asks as a loopback host.
+
+    A second one over the same store is a restart: the first is ended before.
+    """
+    running: dict[Path, ExitStack] = {}
+    with ExitStack() as all_of_them:
 
         def start(store: Path, **changes: Any) -> TestClient:
+            if store in running:
+                running[store].close()
+            stack = running[store] = all_of_them.enter_context(ExitStack())
             config = ServiceConfig(access=Access(TOKEN), **changes)
             client = TestClient(create_app(Service(Store.open(store), config)), base_url="http://127.0.0.1:8321")
             client.headers.update(BEARER)

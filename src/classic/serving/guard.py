@@ -48,7 +48,7 @@ _HEADERS = {
 }
 _CLOSE = {"Connection": "close"}  # to a body without an end: nobody reads it any further
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
-_PRIVATE = re.compile(r"/v1(/|$)|/metrics$")
+_PRIVATE = re.compile(r"/(v1|metrics)(/|$)")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Jobs on disk: one folder each, inside the store's folder `service/`.
 
+service/lock                      held by the one service over the store
 service/token                     what a request must bear
 service/audit.jsonl               what people decided
 service/tests/DIGEST.jsonl        test rows of the domain a version learned, if their owner lets the service keep them
@@ -13,6 +14,7 @@ service/jobs/ID/test.jsonl        test rows on their way to service/tests
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -20,8 +22,9 @@ import uuid
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import IO, Any, ClassVar, Literal
 
+from classic.errors import BusyError
 from classic.files import sync_folder, write_json
 
 State = Literal["queued", "running", "ready", "held", "publishing", "published", "discarded", "cancelled", "failed"]
@@ -201,6 +204,24 @@ class JobBook:
             if len(found) == most:
                 break
         return found
+
+
+def lock_service(folder: Path) -> IO[str]:
+    """Takes the store's folder for one service; the system gives it back when its holder ends or dies.
+
+    Two services would teach the same job twice, and each would sweep away what the other receives.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = (folder / "lock").open("a")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise BusyError(
+            f"{folder.parent} is served already: another `classic serve` holds {folder / 'lock'}",
+            fix="end that one, or serve another store",
+        ) from None
+    return handle
 
 
 def test_file(folder: Path, digest: str) -> Path:

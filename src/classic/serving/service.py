@@ -12,7 +12,7 @@ from classic.data.writers import write_examples
 from classic.errors import StoreError
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
-from classic.serving.jobs import Job, JobBook
+from classic.serving.jobs import Job, JobBook, lock_service
 from classic.serving.model import Live, load_predictor
 from classic.serving.problems import ApiError
 from classic.serving.supervisor import Teaching, job_folder
@@ -52,6 +52,7 @@ class Service:
 
     def __init__(self, store: Store, config: ServiceConfig) -> None:
         self.store, self.config = store, config
+        self._lock = lock_service(job_folder(store.path))  # first: what follows sweeps
         self.telemetry = Telemetry()
         self.live = Live(config.limits, self.telemetry)
         self.book = JobBook(job_folder(store.path))
@@ -79,6 +80,7 @@ class Service:
             self._caretaker.cancel()
         await self.teaching.end()
         await self.live.batcher.stop()
+        self._lock.close()
 
     async def _take_care(self) -> None:
         """Teaches the demo domains, and follows a pointer that another program moved."""
