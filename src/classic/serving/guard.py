@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from classic.serving.problems import ApiError, bug, overloaded
+from classic.serving.problems import ApiError, explain, overloaded
 from classic.serving.telemetry import Telemetry
 
 log = logging.getLogger("classic.serving")
@@ -143,10 +143,8 @@ class Guard:
             if scope["path"] == "/v1/predict":
                 self.admit()
             await self.app(scope, _limited(receive, _cap(scope["path"])), answer.send)
-        except ApiError as error:
-            await answer.refuse(error, scope)
         except Exception as error:
-            await answer.refuse(bug(error), scope)
+            await answer.refuse(explain(error), scope)
         self.telemetry.request(scope, answer.status, time.perf_counter() - began)
 
 

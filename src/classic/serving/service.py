@@ -88,9 +88,12 @@ class Service:
             try:
                 if self.config.demo:
                     await self._teach_demo()
+                await self.teaching.retry()
                 await self.teaching.follow_pointer()
             except StoreError as error:  # damaged or busy: what is in memory goes on answering
                 log.warning("store: %s", type(error).__name__)
+            except OSError as error:
+                log.warning("files: %s", type(error).__name__)
             except ApiError as error:
                 log.warning("demo: %s", error.code)
             await asyncio.sleep(_LOOK)
@@ -148,10 +151,14 @@ class Service:
             return  # somebody cancelled it, or it failed: not again by itself
         task = load_demo(DEMO_DOMAINS[len(learned)])
         identity = self.book.prepare()
-        for split, examples in (("train", task.train), ("valid", task.valid), ("test", task.test)):
-            write_examples(examples, self.book.path(identity) / "data" / f"{split}.jsonl")
-        async with self.teaching.changing:
-            job = self._new_job(identity, task, "auto", keep_test=True, demo=True)
+        try:
+            for split, examples in (("train", task.train), ("valid", task.valid), ("test", task.test)):
+                write_examples(examples, self.book.path(identity) / "data" / f"{split}.jsonl")
+            async with self.teaching.changing:
+                job = self._new_job(identity, task, "auto", keep_test=True, demo=True)
+        except BaseException:
+            self.book.abandon(identity)
+            raise
         self.teaching.start(job)
 
     def _keep_demo_tests(self) -> None:
