@@ -28,7 +28,20 @@ from typing import Any
 
 from classic.errors import BusyError, InputError, StaleError, StoreError
 from classic.files import json_bytes, sha256, sync_folder, write_bytes, write_json, write_synced, writing
-from classic.store.manifest import CONTENT, RESTORE, check_file, contents_of, fits, is_version, promises_of, read_object
+from classic.store.manifest import (
+    CONTENT,
+    RESTORE,
+    check_file,
+    check_record,
+    check_sealed,
+    contents_of,
+    fits,
+    is_version,
+    promises_of,
+    read_object,
+    seal,
+    unseal,
+)
 
 FORMAT = 1
 _TENSOR_LIMIT = 5000  # a header with more entries than any model of ours has is an attack or damage
@@ -152,8 +165,7 @@ class Store:
         parent = manifest["parent"]["number"] if number else None
         if record.get("parent") != parent or not isinstance(record.get("domain"), str):
             raise StoreError(f"{folder / 'record.json'} does not fit its manifest", fix="do not use this store")
-        run_file = folder / "run.json"
-        return Version(number, parent, record, read_object(run_file) if run_file.is_file() else {})
+        return Version(number, parent, record, unseal(folder / "run.json") or {})
 
     def chain(self, number: int | None = None) -> list[Version]:
         """The versions a version is made of, oldest first, the untaught model left out."""
@@ -168,6 +180,11 @@ class Store:
     def domains(self, number: int | None = None) -> list[str]:
         """The domains a version has learned, in order."""
         return [version.domain for version in self.chain(number)]
+
+    def check_records(self, number: int | None = None) -> None:
+        """Refuses a version whose records lack what is read from them: whole as its sums are, a stranger made it."""
+        for version in self.chain(number):
+            check_record(version.record, self._folder(version.number) / "record.json")
 
     def card(self, number: int | None = None) -> str:
         """A version's model card, as Markdown."""
@@ -232,6 +249,8 @@ class Store:
                 raise StoreError(f"{entry} does not belong there", fix="delete it")
         for number in self.numbers():
             self.check_version(number)
+            check_sealed(self._folder(number) / "run.json")
+            check_sealed(self.path / "scores" / f"{number:04d}.json")
             extra = {entry.name for entry in self._folder(number).iterdir()} - {*CONTENT, "manifest.json", "run.json"}
             if extra:
                 raise StoreError(
@@ -355,12 +374,15 @@ class Store:
         folder = self.path / "scores"
         with writing(folder):
             folder.mkdir(exist_ok=True)
-        write_json(folder / f"{number:04d}.json", scores)
+        value = {"manifest": sha256(self._folder(number) / "manifest.json"), "scores": scores}
+        write_bytes(folder / f"{number:04d}.json", seal(value))
 
     def read_scores(self, number: int) -> dict[str, Any]:
-        """A version's scores by data set; empty if it was never evaluated."""
-        file = self.path / "scores" / f"{number:04d}.json"
-        return read_object(file) if file.is_file() else {}
+        """A version's scores by data set; empty if it was never evaluated, or they are damaged or another version's."""
+        found = unseal(self.path / "scores" / f"{number:04d}.json") or {}
+        manifest = self._folder(number) / "manifest.json"
+        own = manifest.is_file() and found.get("manifest") == sha256(manifest)
+        return dict(found["scores"]) if own else {}
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -391,7 +413,7 @@ class Store:
             grown_from = {"number": parent, "sha256": sha256(self._folder(parent) / "manifest.json")}
         manifest = {"version": number, "parent": grown_from, "files": promises_of(contents)}
         folder = self.path / "versions" / f".{number:04d}.{uuid.uuid4().hex}"
-        files = {**contents, "manifest.json": json_bytes(manifest), "run.json": json_bytes(run)}
+        files = {**contents, "manifest.json": json_bytes(manifest), "run.json": seal(run)}
         with writing(self._folder(number), sum(map(len, files.values())), folder):
             folder.mkdir(parents=True)
             for name, data in files.items():
