@@ -43,7 +43,7 @@ def main() -> None:
     assert finished(local) == RUNS
 
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # loopback, also for whoever joins (classic.raystart)
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # loopback, also for whoever joins (classic.cluster)
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(

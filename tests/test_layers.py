@@ -9,27 +9,12 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "classic"
 LAYERS: tuple[set[str], ...] = (
-    {"_version", "types", "config", "seeding", "errors", "files", "raystart"},
-    {"data", "encoders", "losses", "modules", "runtime"},
+    {"_version", "types", "config", "seeding", "errors", "files", "cluster"},
+    {"data", "losses", "modules", "runtime"},
     {"backbones", "batching", "model", "methods"},
     {"training", "evaluation"},
-    {
-        "systems",
-        "naming",
-        "counting",
-        "advice",
-        "sequence",
-        "store",
-        "manifests",
-        "folding",
-        "inference",
-        "learning",
-        "delta",
-        "packing",
-        "modelcard",
-        "runinfo",
-    },
-    {"benchmark", "bulk", "export", "report", "report_parts", "charts"},
+    {"systems", "store", "learning", "prediction"},
+    {"benchmark", "export", "report"},
     {"cli", "serving"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

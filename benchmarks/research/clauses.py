@@ -38,8 +38,8 @@ def main() -> None:
 
 
 def both_ways(path: Path, split: str) -> dict[str, Any]:
-    from classic.inference import Predictor
-    from classic.store import Store
+    from classic.prediction.predictor import Predictor
+    from classic.store.store import Store
 
     store = Store.open(path)
     predictor = Predictor.open(store)
@@ -53,7 +53,7 @@ def both_ways(path: Path, split: str) -> dict[str, Any]:
         predictor.clauses = reading != "sentence"
         scores = ask(predictor, split)
         what[reading] = scores
-        shown = [scores[key] for key in ("accuracy", "macro_f1", "fair_macro_f1")]
+        shown = [scores[key] for key in ("accuracy", "macro_f1", "own_f1")]
         kinds = [f"{scores[kind]['accuracy']:.3f} of {scores[kind]['examples']}" for kind in (MIXED, UNMIXED)]
         order = " … ".join(what["first_and_last"])
         print(f"| {what['system']}, {order} | {reading} | {' | '.join([*(f'{v:.4f}' for v in shown), *kinds])} |")
@@ -76,7 +76,7 @@ def ask(predictor: Any, split: str) -> dict[str, Any]:
         true = [example.polarity.column for example in examples]
         sums["accuracy"] += accuracy(true, said)
         sums["macro_f1"] += macro_f1(true, said)
-        sums["fair_macro_f1"] += macro_f1(true, said, labels=sorted(set(true)))
+        sums["own_f1"] += macro_f1(true, said, labels=sorted(set(true)))
         for example, right in zip(examples, (t == s for t, s in zip(true, said, strict=True)), strict=True):
             kinds[MIXED if len(opinions[example.sentence]) > 1 else UNMIXED].append(right)
     means = {key: value / len(predictor.domains) for key, value in sums.items()}

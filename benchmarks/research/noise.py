@@ -20,21 +20,21 @@ from statistics import mean, stdev
 RESULTS = Path(__file__).parents[1] / "results"
 DRAWS = 2000
 SYSTEMS = ("classic@bert_adapter/dil", "ncl@bert_adapter/dil")
-METRICS = ("accuracy", "macro_f1", "fair_macro_f1")
+METRICS = ("accuracy", "macro_f1", "own_f1")
 
 
 def drawn(counted: dict, draw: random.Random) -> dict[str, float]:
     """The scores of one domain on a test set drawn again."""
-    from classic.sequence import scores_of
+    from classic.evaluation.scores import score
 
     pairs = counted["pairs"]
     size = sum(count for _, _, count in pairs)
     again = draw.choices(range(len(pairs)), weights=[count for _, _, count in pairs], k=size)
-    return scores_of({"pairs": [[*pairs[place][:2], again.count(place)] for place in set(again)]})
+    return score({"pairs": [[*pairs[place][:2], again.count(place)] for place in set(again)]})
 
 
 def main() -> None:
-    from classic.benchmark.results import read_results
+    from classic.benchmark.runs.results import read_results
 
     runs = defaultdict(list)
     for result in read_results(RESULTS):
@@ -53,7 +53,7 @@ def main() -> None:
         for what, place in (("orders", 0), ("seeds", 1)):
             chosen = [r["scores"] for key, r in newest.items() if key[1 - place] == 0]
             if len(chosen) > 2:
-                names = ("final_accuracy", "final_f1", "final_fair_f1")
+                names = ("final_accuracy", "final_macro_f1", "final_own_f1")
                 say(f"{system} {budget}: over {len(chosen)} {what}", [stdev(s[n] for s in chosen) for n in names])
 
 

@@ -36,9 +36,9 @@ def main() -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from classic.benchmark.engines import find
-    from classic.benchmark.runner import carry_out, plan
-    from classic.benchmark.spec import Spec
+    from classic.benchmark.runs.engines import find
+    from classic.benchmark.runs.runner import carry_out, plan
+    from classic.benchmark.runs.spec import Spec
 
     changes = dict(setting.split("=", 1) for setting in arguments.set)
     spec = Spec(
@@ -60,17 +60,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 def show() -> None:
     """One line per probe: means over the 19 validation sets, the two domains with "neutral", and the others pooled."""
-    from classic.benchmark.results import read_results
+    from classic.benchmark.runs.results import read_results
     from classic.evaluation import accuracy, macro_f1
-    from classic.sequence import expand, scores_of
+    from classic.evaluation.scores import expand, score
 
     print("accuracy  paper F1  own F1   Laptop  Rest     two-class domains pooled: accuracy, F1   what")
     for result in read_results(RESULTS):
         answers, scores = result["final_answers"], result["scores"]
-        own = {task: scores_of(answers[task])["fair_macro_f1"] for task in SEMEVAL if task in answers}
+        own = {task: score(answers[task])["own_f1"] for task in SEMEVAL if task in answers}
         pooled = [expand(counted) for task, counted in answers.items() if task not in SEMEVAL]
         true, said = [t for ts, _ in pooled for t in ts], [s for _, ss in pooled for s in ss]
-        means = "   ".join(f"{scores[f'final_{metric}']:.4f}" for metric in ("accuracy", "f1", "fair_f1"))
+        means = "   ".join(f"{scores[f'final_{metric}']:.4f}" for metric in ("accuracy", "macro_f1", "own_f1"))
         rest = "  ".join(f"{own.get(task, float('nan')):.3f}" for task in SEMEVAL)
         two = f"{accuracy(true, said):.4f}  {macro_f1(true, said, labels=[0, 1]):.4f}"
         spec = result["spec"]

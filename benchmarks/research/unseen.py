@@ -37,12 +37,13 @@ def main() -> None:
 def run(system: str, source: str, arguments: argparse.Namespace) -> None:
     import torch
 
-    from classic.benchmark.spec import Spec, key_of
+    from classic.benchmark.runs.spec import Spec, key_of
     from classic.data.domains import DOMAINS
     from classic.data.tasks import load_domain
     from classic.files import write_json
-    from classic.learning import load_learner
-    from classic.sequence import confusion, learn_sequence
+    from classic.learning.learner import load_learner
+    from classic.learning.sequence import learn_sequence
+    from classic.learning.testing import confusion
 
     torch.set_num_threads(arguments.threads)
     left_out = [domain.name for domain in DOMAINS if domain.source == source]
@@ -79,7 +80,7 @@ def run(system: str, source: str, arguments: argparse.Namespace) -> None:
 
 def show() -> None:
     """Means over the domains of each source, and over all 19."""
-    from classic.sequence import scores_of
+    from classic.evaluation.scores import score
 
     found: dict[str, dict[str, dict]] = {}
     for file in sorted(RESULTS.glob("*.json")):
@@ -90,7 +91,7 @@ def show() -> None:
     for system, by_source in found.items():
         everything = []
         for source in (name for name in SOURCES if name in by_source):
-            scores = [scores_of(counted) for counted in by_source[source].values()]
+            scores = [score(counted) for counted in by_source[source].values()]
             everything += scores
             print(line(system, source, scores))
         if len(by_source) == len(SOURCES):
@@ -98,7 +99,7 @@ def show() -> None:
 
 
 def line(system: str, source: str, scores: list[dict[str, float]]) -> str:
-    means = (f"{mean(each[metric] for each in scores):.4f}" for metric in ("accuracy", "macro_f1", "fair_macro_f1"))
+    means = (f"{mean(each[metric] for each in scores):.4f}" for metric in ("accuracy", "macro_f1", "own_f1"))
     return f"| {system} | {source} | {len(scores)} | {' | '.join(means)} |"
 
 

@@ -32,9 +32,9 @@ from typing import Any
 
 from classic.data import DEMO_DOMAINS, load_demo
 from classic.files import write_json
-from classic.sequence import learn_sequence
-from classic.store import Store
-from classic.systems import SystemConfig
+from classic.learning.sequence import learn_sequence
+from classic.store.store import Store
+from classic.systems.system import SystemConfig
 
 TOKEN = "benchmark"
 CLIENTS = (1, 8, 64)

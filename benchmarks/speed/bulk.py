@@ -34,7 +34,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from classic.files import write_json
-    from classic.runinfo import surroundings
+    from classic.learning.environment import surroundings
 
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
@@ -76,8 +76,9 @@ def make_model(scratch: Path) -> Path:
     from classic.backbones.encoder import EMBEDDED, encoder_folder
     from classic.data import DEMO_DOMAINS, load_demo
     from classic.export import export_store
-    from classic.learning import open_or_create, teach
-    from classic.systems import SystemConfig
+    from classic.learning.learner import open_or_create
+    from classic.learning.teach import teach
+    from classic.systems.system import SystemConfig
 
     encoder = scratch / "encoder"
     torch.manual_seed(0)

@@ -55,7 +55,7 @@ def main() -> None:
 
         torch.set_num_threads(1)
         from classic.files import write_json
-        from classic.runinfo import surroundings
+        from classic.learning.environment import surroundings
 
         contenders, flops = make_contenders(arguments.store, folders)
         mean_tokens = flops.pop("mean_tokens")
@@ -105,11 +105,11 @@ def make_contenders(store: Path, folders: dict[str, Path]) -> tuple[dict[str, Ca
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
     from classic.backbones.encoder import encoder_folder
-    from classic.inference import Predictor
-    from classic.learning import load_learner, new_learner
-    from classic.runtime import Predictor as Exported
-    from classic.store import Store
-    from classic.systems import SystemConfig
+    from classic.learning.learner import load_learner, new_learner
+    from classic.prediction.predictor import Predictor
+    from classic.runtime import ExportedPredictor as Exported
+    from classic.store.store import Store
+    from classic.systems.system import SystemConfig
 
     learner = load_learner(Store.open(store))
     encoder = learner.config.backbone_config["encoder"]
@@ -152,7 +152,7 @@ def make_contenders(store: Path, folders: dict[str, Path]) -> tuple[dict[str, Ca
 
 
 def folded_network(predictor: Any) -> Any:
-    from classic.folding import fold
+    from classic.prediction.folding import fold
 
     return fold(predictor.learner)
 
@@ -162,8 +162,8 @@ def bare_session(learner: Any) -> Callable[[list[Any], int], None]:
     import torch
 
     from classic.export.graph import write_graph
-    from classic.folding import fold
-    from classic.runtime.predictor import _open_session
+    from classic.prediction.folding import fold
+    from classic.runtime.exported import _open_session
 
     network = fold(learner)
     learner.map.add(torch.eye(learner.map.means.shape[1])[:4], torch.zeros(0))

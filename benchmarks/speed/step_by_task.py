@@ -29,9 +29,9 @@ def main() -> None:
     from classic.batching import shuffled_rows
     from classic.data.demo import DEMO_DOMAINS, load_demo
     from classic.files import write_json
-    from classic.runinfo import peak_memory, surroundings
+    from classic.learning.environment import peak_memory, surroundings
     from classic.seeding import Seeds
-    from classic.systems import SystemConfig, build
+    from classic.systems.system import SystemConfig, build
     from classic.training.optimiser import build_optimiser, set_rate
     from classic.types import Step
 

@@ -52,7 +52,7 @@ def main() -> None:
     import torch
 
     from classic.files import write_json
-    from classic.runinfo import peak_memory, surroundings
+    from classic.learning.environment import peak_memory, surroundings
 
     torch.set_num_threads(arguments.threads)
     if arguments.order is not None:
@@ -89,7 +89,7 @@ class Trainer:
         from classic.batching import shuffled_rows
         from classic.data.demo import DEMO_DOMAINS, load_demo
         from classic.seeding import Seeds
-        from classic.systems import SystemConfig, build
+        from classic.systems.system import SystemConfig, build
         from classic.training.optimiser import build_optimiser
 
         changes = {"backbone.width": width, "train.batch_size": batch_size}
@@ -229,7 +229,7 @@ def whole_task(number: int, width: int, batch_size: int) -> dict[str, Any]:
 
 def whole_order(path: Path) -> dict[str, Any]:
     """The measured cost of an order beside the reckoned cost of the naive schedule."""
-    from classic.benchmark.spec import Spec
+    from classic.benchmark.runs.spec import Spec
 
     done = json.loads(path.read_text("utf-8"))
     spec = Spec(**done["spec"])

@@ -14,15 +14,15 @@ _HOMES = {
     "Example": "classic.types",
     "Polarity": "classic.types",
     "Prediction": "classic.types",
-    "Predictor": "classic.inference",
-    "Store": "classic.store",
-    "SystemConfig": "classic.systems",
+    "Predictor": "classic.prediction.predictor",
+    "Store": "classic.store.store",
+    "SystemConfig": "classic.systems.system",
     "Task": "classic.types",
-    "learn_sequence": "classic.sequence",
+    "learn_sequence": "classic.learning.sequence",
     "load_task": "classic.data",
-    "open_or_create": "classic.learning",
+    "open_or_create": "classic.learning.learner",
     "read_examples": "classic.data",
-    "teach": "classic.learning",
+    "teach": "classic.learning.teach",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the keys are strings

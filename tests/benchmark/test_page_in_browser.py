@@ -12,8 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from result_files import write_result
 
-from classic.benchmark.interactive import render_page
-from classic.benchmark.suites import Selection, grid
+from classic.benchmark.figures.page import render_page
+from classic.benchmark.runs.suites import Selection, grid
 from classic.data.sequences import order
 
 PATIENCE = 180_000  # milliseconds a condition may take on a busy machine; nothing waits that long if all is well
@@ -35,7 +35,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for system in (f"{CLASSIC}/dil", f"{NCL}/dil", f"{ONE}/til"):
         scores = [(draw.uniform(0.6, 1), draw.uniform(0.5, 1)) for _ in tasks]
         told = {"capacity": [share] * len(tasks), "overlap": maps, "transfer": maps} if "classic" in system else {}
-        write_result(folder, system, scores, tasks=tasks, **told)
+        write_result(folder, system, scores, tasks=tasks, of_tasks=told)
     for number in range(12):
         changes = {key: draw.choice(values) for key, values in grid().items()}
         scores = [(draw.uniform(0.6, 1), draw.uniform(0.5, 1)) for _ in tasks[:4]]

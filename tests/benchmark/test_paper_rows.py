@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from classic.benchmark.paper import ABLATIONS, FORWARD, ROWS, row
-from classic.counting import count_parameters
+from classic.benchmark.tables.paper import ABLATIONS, FORWARD, ROWS, row
 from classic.errors import ClassicError, IncompatibleError, InputError
-from classic.naming import parse, read_name
-from classic.systems import refuse_unfit
+from classic.systems.names import parse, read_name
+from classic.systems.size import count_parameters
+from classic.systems.system import refuse_unfit
 from classic.types import Scenario, TaskId
 
 NAMES = [

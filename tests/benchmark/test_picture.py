@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from result_files import write_result
 
-from classic.benchmark.picture import Picture, draw_picture
-from classic.benchmark.suites import Selection
+from classic.benchmark.figures.picture import Picture, draw_picture
+from classic.benchmark.runs.suites import Selection
 from classic.errors import InputError
 
 CLASSIC, NCL, OWM, ONE = (f"{method}@bert_adapter" for method in ("classic", "ncl", "owm", "one"))
@@ -21,8 +21,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """CLASSIC on both orders, NCL on one, ONE on one, OWM not at all."""
     path = tmp_path_factory.mktemp("results")
     for order, score in enumerate((0.8, 0.9)):
-        write_result(path, f"{CLASSIC}/dil", [(score, score)], order=order, f1=[(0.5, 0.5)], fair_f1=[(score, score)])
-    write_result(path, f"{NCL}/dil", [(0.9, 0.9)], fair_f1=[(0.6, 0.6)])
+        write_result(
+            path, f"{CLASSIC}/dil", [(score, score)], order=order, macro_f1=[(0.5, 0.5)], own_f1=[(score, score)]
+        )
+    write_result(path, f"{NCL}/dil", [(0.9, 0.9)], own_f1=[(0.6, 0.6)])
     write_result(path, f"{ONE}/til", [(0.7, 0.7)])
     return path
 
@@ -42,15 +44,15 @@ def test_learners_stand_by_own_classes_then_the_others_and_what_is_missing_says_
         "ONE, bert_adapter (1 of 2)",
     ]
     assert said.count("not run") == 2  # OWM, in both panels
-    assert {"accuracy", "macro-F1", "macro-F1, own classes", "macro-F1 as in the paper", "single orders"} <= set(said)
+    assert {"accuracy", "macro-F1", "own F1", "macro-F1 as in the paper", "single orders"} <= set(said)
     assert any(word.startswith("4 of 8 runs; budget quick; order 0–1") for word in said)
 
 
 def test_it_tells_those_who_do_not_see_it(folder: Path) -> None:
     assert draw_picture("main", CHOSEN, folder, form="svg").says == (
         "Final accuracy and macro-F1 of 2 continual learners. Best accuracy: NCL on bert_adapter, 0.9000. "
-        "Best macro-F1, own classes: CLASSIC on bert_adapter, 0.8500. "
-        "CLASSIC: accuracy 0.8500, macro-F1, own classes 0.8500. 1 not run."
+        "Best own F1: CLASSIC on bert_adapter, 0.8500. "
+        "CLASSIC: accuracy 0.8500, own F1 0.8500. 1 not run."
     )
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from result_files import write_result
 
-from classic.benchmark.interactive import render_page
-from classic.benchmark.plots import draw_all
-from classic.benchmark.suites import Selection
+from classic.benchmark.figures.page import render_page
+from classic.benchmark.figures.plots import draw_all
+from classic.benchmark.runs.suites import Selection
 from classic.errors import InputError
 
 CLASSIC, NCL, OWM, ONE = (f"{method}@bert_adapter" for method in ("classic", "ncl", "owm", "one"))
@@ -28,14 +28,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path,
         f"{CLASSIC}/dil",
         [(0.9, 0.8), (0.7, 0.7), (0.6, 0.6)],
-        capacity=capacity,
-        overlap=[[1.0], [0.8, 1.0], [0.5, 0.5, 1.0]],
-        transfer=[[], [0.25, 0.75], [0.1, 0.2, 0.7]],
+        of_tasks={
+            "capacity": capacity,
+            "overlap": [[1.0], [0.8, 1.0], [0.5, 0.5, 1.0]],
+            "transfer": [[], [0.25, 0.75], [0.1, 0.2, 0.7]],
+        },
     )
     write_result(path, f"{NCL}/dil", [(0.9, 0.6), (0.8, 0.8), (0.7, 0.7)])
     rows = [[0.8, None], [0.9, 0.5]]
-    matrix = {"tasks": ["camera", "phone"], "accuracy": rows, "f1": rows, "fair_f1": rows}
-    write_result(path, f"{OWM}/dil", [(0.0, 0.0)] * 2, matrix=matrix, cpu_seconds_per_task=[40.0, 60.0])
+    matrix = {"tasks": ["camera", "phone"], "accuracy": rows, "macro_f1": rows, "own_f1": rows}
+    write_result(path, f"{OWM}/dil", [(0.0, 0.0)] * 2, matrix=matrix, cpu_seconds=100.0)
     write_result(path, f"{ONE}/til", [(0.85, 0.85), (0.75, 0.75), (0.7, 0.7)])
     return path
 
@@ -58,7 +60,7 @@ def test_every_picture_there_are_numbers_for_is_drawn(pictures: dict[str, str]) 
     ("picture", "words"),
     [
         ("scores", ["CLASSIC, bert_adapter", "NCL, bert_adapter", "accuracy", "macro-F1", "the paper"]),
-        ("cost", ["CLASSIC", "OWM", "CPU seconds of training per task", "macro-F1, own classes"]),
+        ("cost", ["CLASSIC", "OWM", "CPU seconds of training per task", "own F1"]),
         ("forward-and-final-bert_adapter", ["CLASSIC, order 0", "right after learning", "at the end", "phone"]),
         ("backward-transfer-accuracy", ["NCL, bert_adapter", "camera", "−30.0", "mean"]),
         ("forward-transfer-accuracy", ["CLASSIC, bert_adapter", "+5.0", "−5.0", "phone"]),

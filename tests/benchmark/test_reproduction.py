@@ -6,8 +6,8 @@ from pathlib import Path
 
 from result_files import write_result
 
-from classic.benchmark.reproduction import reproduction
-from classic.benchmark.suites import Selection
+from classic.benchmark.runs.suites import Selection
+from classic.benchmark.tables.reproduction import reproduction
 
 
 def line(text: str, system: str) -> str:
@@ -16,7 +16,7 @@ def line(text: str, system: str) -> str:
 
 def test_what_is_said_of_a_row(tmp_path: Path) -> None:
     same = [(0.5, 0.7701)] * 2
-    write_result(tmp_path, "one@w2v/til", same, f1=[(0.5, 0.5189)] * 2)
+    write_result(tmp_path, "one@w2v/til", same, macro_f1=[(0.5, 0.5189)] * 2)
     write_result(tmp_path, "ncl@w2v/dil", [(0.5, 0.5)] * 2)
     write_result(tmp_path, "kan+last@w2v/dil", [(0.9, 0.9)] * 2)
     text = reproduction(Selection(), tmp_path)
@@ -31,6 +31,6 @@ def test_what_is_said_of_a_row(tmp_path: Path) -> None:
 
 def test_only_the_papers_own_setting_is_verified(tmp_path: Path) -> None:
     paper = {"budget": "paper", "encoder": "bert-base-uncased"}
-    write_result(tmp_path, "ncl@bert/dil", [(0.5, 0.8048)] * 2, f1=[(0.5, 0.7085)] * 2, spec=paper)
+    write_result(tmp_path, "ncl@bert/dil", [(0.5, 0.8048)] * 2, macro_f1=[(0.5, 0.7085)] * 2, spec=paper)
     text = reproduction(Selection(budget="paper", encoder="bert-base-uncased"), tmp_path)
     assert "| verified |" in line(text, "ncl@bert")

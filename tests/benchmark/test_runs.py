@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import re
@@ -15,17 +16,20 @@ from typing import Any
 
 import pytest
 
-from classic.benchmark.code import code_version
-from classic.benchmark.engines import find
-from classic.benchmark.engines.local import Local
-from classic.benchmark.job import Job, claimed, execute
-from classic.benchmark.outside import split
-from classic.benchmark.results import read_results
-from classic.benchmark.runner import Plan, carry_out, plan, provenance
-from classic.benchmark.spec import QUICK_EXAMPLES, Spec, key_of
-from classic.benchmark.suites import Selection, specs_of, systems_of
+from classic.backbones.w2v import W2v
+from classic.benchmark.runs.engines import find
+from classic.benchmark.runs.engines.local import Local
+from classic.benchmark.runs.identity import versions_of
+from classic.benchmark.runs.job import BenchJob, claimed, execute
+from classic.benchmark.runs.outside import split
+from classic.benchmark.runs.results import TIDY, read_results
+from classic.benchmark.runs.runner import Plan, carry_out, plan, provenance
+from classic.benchmark.runs.spec import QUICK_EXAMPLES, Spec, key_of
+from classic.benchmark.runs.suites import Selection, specs_of, systems_of
 from classic.data.domains import domain
 from classic.errors import InputError
+from classic.methods.hat import Hat
+from classic.systems.system import METHODS
 from classic.types import Task
 
 DOMAINS = ("Speaker", "Router", "Norton")
@@ -59,7 +63,7 @@ def spec(data: Path, tiny_encoder: Path) -> Spec:
 class InThisProcess:
     """Carries jobs out at once."""
 
-    def run(self, jobs: Sequence[Job], tell: Any, done: Any) -> Any:
+    def run(self, jobs: Sequence[BenchJob], tell: Any, done: Any) -> Any:
         for job in jobs:
             yield execute(job, progress=tell)
 
@@ -67,6 +71,13 @@ class InThisProcess:
 def run(specs: Sequence[Spec], folder: Path) -> tuple[Plan, list[dict[str, Any]]]:
     wanted = plan(specs, folder / "results", folder / "work", 1)
     return wanted, list(carry_out(wanted, InThisProcess(), folder / "results", lambda event: None))
+
+
+def told(result: dict[str, Any]) -> Any:
+    """What a result says, but for what it cost."""
+    cost = {"seconds", "cpu_seconds"}
+    tasks = {task: {k: v for k, v in facts.items() if k not in cost} for task, facts in result["tasks"].items()}
+    return tasks, *(result[name] for name in ("key", "scores", "determined_by", "tensors_sha256"))
 
 
 def changed(spec: Spec, **values: Any) -> Spec:
@@ -82,7 +93,8 @@ def test_a_finished_run_is_never_repeated(spec: Spec, tmp_path: Path) -> None:
     assert (again.finished, again.jobs, none) == ((spec,), (), [])
     (result,) = read_results(tmp_path / "results")
     assert result["spec"]["system"] == "ncl@bert_adapter/dil"
-    assert result["matrix"]["tasks"] == list(DOMAINS[:2])
+    assert list(result["tasks"]) == list(DOMAINS[:2])
+    assert re.fullmatch("[0-9a-f]{64}", result["tensors_sha256"])
     assert result["commit"] is None or re.fullmatch("[0-9a-f]{40}", result["commit"])
     assert isinstance(result["dirty"], bool)
 
@@ -135,7 +147,7 @@ def test_an_encoder_counts_by_what_it_is_and_is_told_of_by_its_name(
     assert run([moved], tmp_path)[0].finished == (moved,)  # the same encoder elsewhere: the same run
     assert result["spec"]["encoder"] == result["encoder"]["encoder"] == "tiny"
     assert result["determined_by"]["encoder"]["model.safetensors"] == result["encoder"]["sha256"]
-    (file,) = (tmp_path / "results").iterdir()
+    (file,) = (tmp_path / "results").glob("*.json")
     assert "-tiny-" in file.name
     assert str(tmp_path) not in file.read_text("utf-8")
     tokenizer = there / "tokenizer.json"
@@ -154,19 +166,13 @@ def test_the_embedded_encoder_has_the_address_it_always_had(
     assert embedded.determined_by(embedded.tasks(), 1) == before
 
 
-def test_the_code_of_a_method_matters_to_its_own_runs_only(tmp_path: Path) -> None:
-    ncl, ewc = (code_version([f"classic.methods.{name}", "classic.backbones.w2v"]) for name in ("ncl", "ewc"))
-    assert ncl != ewc == code_version(["classic.methods.ewc", "classic.backbones.w2v"])
-    file = tmp_path / "mine.py"
-
-    def version(text: str) -> str:
-        (tmp_path / text.replace(" ", "")[:8]).mkdir(exist_ok=True)
-        file = tmp_path / text.replace(" ", "")[:8] / "mine.py"
-        file.write_text(text, "utf-8")
-        return code_version([], [file])
-
-    assert version('"""Says."""\nx = 1  # why\n') == version("x = 1\n") != version("x = 2\n")
-    assert not file.exists()
+def test_a_run_is_known_by_the_versions_of_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    bcl, ncl = (versions_of([METHODS[name].build, W2v]) for name in ("bcl", "ncl"))
+    assert {"Bcl", "Hat", "Method", "W2v", "Backbone", "loop", "answers"} == bcl.keys()
+    assert "Hat" not in ncl
+    monkeypatch.setattr(Hat, "version", Hat.version + 1)
+    assert versions_of([METHODS["bcl"].build, W2v]) != bcl
+    assert versions_of([METHODS["ncl"].build, W2v]) == ncl
 
 
 def test_systems_that_differ_in_the_rule_train_once(spec: Spec, tmp_path: Path) -> None:
@@ -176,8 +182,7 @@ def test_systems_that_differ_in_the_rule_train_once(spec: Spec, tmp_path: Path) 
     assert [result["spec"]["system"] for result in made] == [each.system for each in both]
     alone = run([both[1]], tmp_path / "alone")[1][0]
     shared = made[1]
-    assert shared["matrix"] == alone["matrix"]
-    assert shared["final_answers"] == alone["final_answers"]
+    assert told(shared) == told(alone)
     assert shared["key"] == alone["key"]
     assert made[0]["key"] != shared["key"]
 
@@ -187,28 +192,25 @@ def test_the_local_engine_gives_what_this_process_gives(spec: Spec, tmp_path: Pa
     events: list[dict[str, Any]] = []
     wanted = plan([spec], tmp_path / "r", tmp_path / "w", 1)
     (there,) = carry_out(wanted, Local(), tmp_path / "r", events.append)
-    for name in ("key", "matrix", "final_answers", "scores", "determined_by"):
-        assert there[name] == here[name]
+    assert told(there) == told(here)
     assert [event["done"] for event in events] == [1, 2]
     assert not [path for path in (tmp_path / "w").iterdir() if path.is_dir() and path.name != "states"]
 
 
 def test_a_job_another_process_has_in_hand_is_left_alone(spec: Spec, tmp_path: Path) -> None:
-    from classic.benchmark.spec import training_key
-
-    training = training_key(spec.determined_by(spec.tasks(), 1))
     events: list[dict[str, Any]] = []
-    with claimed(tmp_path, training) as mine:
+    (job,) = plan([spec], tmp_path / "r", tmp_path, 1).jobs
+    with claimed(job) as mine:
         assert mine
-        job = Job((spec,), 1, str(tmp_path))
         assert list(Local().run([job], events.append, lambda job: False)) == []
     assert "another process" in events[0]["note"]
 
 
 def test_a_job_ends_when_the_command_that_wanted_it_is_gone(spec: Spec, tmp_path: Path) -> None:
-    endless = Job((changed(spec, changes={"train.epochs": 10**6}),), 1, str(tmp_path))
+    endless_spec = changed(spec, changes={"train.epochs": 10**6})
+    (endless,) = plan([endless_spec], tmp_path / "r", tmp_path, 1).jobs
     with subprocess.Popen(
-        [sys.executable, "-m", "classic.benchmark.engines.local"], stdin=subprocess.PIPE, text=True
+        [sys.executable, "-m", "classic.benchmark.runs.engines.local"], stdin=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin
         try:
@@ -230,7 +232,7 @@ def test_a_failing_job_does_not_stop_the_others(spec: Spec, tmp_path: Path) -> N
     made: list[dict[str, Any]] = []
     with pytest.raises(TrainingError, match="1 jobs failed"):
         made += carry_out(wanted, Local(), tmp_path / "r", lambda event: None)
-    assert [result["spec"]["changes"] for result in read_results(tmp_path / "r")] == [spec.changes]
+    assert [result["spec"].get("changes") for result in read_results(tmp_path / "r")] == [spec.changes]
 
 
 def test_a_method_from_a_users_own_file(spec: Spec, tmp_path: Path) -> None:
@@ -245,9 +247,6 @@ def test_a_method_from_a_users_own_file(spec: Spec, tmp_path: Path) -> None:
     (result,) = carry_out(wanted, Local(), tmp_path / "r", lambda event: None)
     assert result["determined_by"]["system"]["method"] == "anchor"
     file.write_text(source.replace("strength: float = 1.0", "strength: float = 2.0"), "utf-8")
-    from classic.benchmark import code
-
-    code._essence.cache_clear()
     assert key_of(own.determined_by(own.tasks(), 1)) != result["key"]
 
 
@@ -261,7 +260,7 @@ def test_a_method_from_a_users_own_file(spec: Spec, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_users_file(tmp_path: Path, text: str, said: str) -> None:
-    from classic.benchmark.outside import load
+    from classic.benchmark.runs.outside import load
 
     file = tmp_path / "bad.py"
     file.write_text(
@@ -275,7 +274,7 @@ def test_what_is_wrong_with_a_users_file(tmp_path: Path, text: str, said: str) -
 
 
 def test_the_quick_budget_thins_large_domains_evenly(spec: Spec, data: Path) -> None:
-    from classic.benchmark.spec import _thinned
+    from classic.benchmark.runs.spec import _thinned
     from classic.types import Example
 
     many = tuple(Example(f"s{i}", "a") for i in range(2 * QUICK_EXAMPLES))
@@ -304,6 +303,22 @@ def test_unknown_names_are_refused() -> None:
         find("slurm")
 
 
+def test_a_result_file_is_short_and_gives_one_tidy_table(spec: Spec, tmp_path: Path) -> None:
+    (result,) = run([spec], tmp_path)[1]
+    (file,) = (tmp_path / "results").glob("*.json")
+    text = file.read_text("utf-8")
+    assert len(text.splitlines()) < 30
+    assert "null" not in text.partition('"tasks"')[2]
+    rows = list(csv.DictReader((tmp_path / "results" / TIDY).open(encoding="utf-8")))
+    assert [(row["task"], row["when"]) for row in rows] == [(d, w) for d in DOMAINS[:2] for w in ("forward", "final")]
+    means = {
+        metric: sum(float(row[metric]) for row in rows if row["when"] == "final") / 2
+        for metric in ("accuracy", "own_f1")
+    }
+    assert means["accuracy"] == pytest.approx(result["scores"]["final_accuracy"], abs=1e-5)
+    assert means["own_f1"] == pytest.approx(result["scores"]["final_own_f1"], abs=1e-5)
+
+
 def test_a_damaged_result_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{", "utf-8")
     with pytest.raises(InputError, match=r"broken\.json"):
@@ -312,7 +327,7 @@ def test_a_damaged_result_file_is_named(tmp_path: Path) -> None:
 
 def test_a_search_is_taken_up_and_scored_on_validation_sets(spec: Spec, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
-    from classic.benchmark.search import search
+    from classic.benchmark.runs.search import search
 
     def look() -> list[Any]:
         return search(
@@ -346,5 +361,4 @@ def test_ray_gives_what_this_process_gives(spec: Spec, tmp_path: Path) -> None:
     there = list(carry_out(wanted, find("ray"), tmp_path / "r", lambda event: None))
     assert len(there) == 3
     for result in there:
-        for name in ("matrix", "final_answers", "scores", "determined_by"):
-            assert result[name] == here[result["key"]][name]
+        assert told(result) == told(here[result["key"]])

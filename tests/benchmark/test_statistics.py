@@ -8,7 +8,7 @@ import random
 import pytest
 import scipy.stats
 
-from classic.benchmark.statistics import deviation, holm, mean, wilcoxon
+from classic.benchmark.tables.statistics import deviation, holm, mean, wilcoxon
 
 
 def test_mean_and_deviation_of_a_sample() -> None:

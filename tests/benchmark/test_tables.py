@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from result_files import write_result
 
-from classic.benchmark.outside import load
-from classic.benchmark.rendering import FORMATS, escape_latex, plain, put_between_marks, render
-from classic.benchmark.suites import TABLES, Selection
-from classic.benchmark.tables import Table, make_table
+from classic.benchmark.runs.outside import load
+from classic.benchmark.runs.suites import TABLES, Selection
+from classic.benchmark.tables.rendering import FORMATS, escape_latex, plain, put_between_marks, render
+from classic.benchmark.tables.table import Table, make_table
 from classic.errors import InputError
-from classic.systems import METHODS
+from classic.systems.system import METHODS
 
 CLASSIC, NCL, DERPP, EWC = (f"{method}@bert_adapter" for method in ("classic", "ncl", "derpp", "ewc"))
 FOUR = Selection(systems=(NCL, DERPP, EWC, CLASSIC), orders=(0, 1))
@@ -22,8 +22,8 @@ FOUR = Selection(systems=(NCL, DERPP, EWC, CLASSIC), orders=(0, 1))
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """CLASSIC and NCL on two orders, DER++ on one, EWC on none; two tasks."""
-    write_result(tmp_path, f"{CLASSIC}/dil", [(0.8, 0.9), (0.8, 0.8)], order=0, f1=[(0.7, 0.7), (0.6, 0.6)])
-    write_result(tmp_path, f"{CLASSIC}/dil", [(0.7, 0.8), (0.6, 0.6)], order=1, f1=[(0.5, 0.5), (0.4, 0.4)])
+    write_result(tmp_path, f"{CLASSIC}/dil", [(0.8, 0.9), (0.8, 0.8)], order=0, macro_f1=[(0.7, 0.7), (0.6, 0.6)])
+    write_result(tmp_path, f"{CLASSIC}/dil", [(0.7, 0.8), (0.6, 0.6)], order=1, macro_f1=[(0.5, 0.5), (0.4, 0.4)])
     write_result(tmp_path, f"{NCL}/dil", [(0.9, 0.7), (0.65, 0.65)], order=0)
     write_result(tmp_path, f"{NCL}/dil", [(0.9, 0.69), (0.5, 0.5)], order=1)
     write_result(tmp_path, f"{DERPP}/dil", [(0.9, 0.95), (0.9, 0.9)], order=0)
@@ -111,7 +111,7 @@ def test_other_choices_do_not_answer(folder: Path) -> None:
 def test_what_to_be_wary_of_is_marked(tmp_path: Path) -> None:
     for system in (NCL, DERPP):
         write_result(tmp_path, f"{system}/dil", [(0.5, 0.5)])
-    write_result(tmp_path, f"{EWC}/dil", [(0.5, 0.5)], determined_by={"code": "older"}, dirty=True)
+    write_result(tmp_path, f"{EWC}/dil", [(0.5, 0.5)], determined_by={"versions": {"loop": 0}}, dirty=True)
     elsewhere = {"surroundings": {"machine": "arm64", "cpu": "DEFAULT"}, "data": ["another hash"]}
     write_result(tmp_path, f"{CLASSIC}/dil", [(0.5, 0.5)], determined_by=elsewhere)
     table = make_table("main", Selection(systems=(NCL, DERPP, EWC, CLASSIC)), tmp_path)
@@ -257,7 +257,7 @@ def test_a_method_from_a_file_of_ones_own_has_its_row_wherever_the_file_lies(
         "    def __init__(self, model: Model, config: NclConfig) -> None:\n        super().__init__(model, config)\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr("classic.systems.METHODS", dict(METHODS))
+    monkeypatch.setattr("classic.systems.system.METHODS", dict(METHODS))
     load([f"{file}:Tabled"])
     write_result(
         tmp_path / "results", "tabled@bert_adapter/dil", [(0.5, 0.5)], spec={"outside": "elsewhere/mine.py:Tabled"}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from result_files import write_result
 
-from classic.benchmark import transfer
-from classic.benchmark.rows import Row, rows_of
-from classic.benchmark.suites import Selection
+from classic.benchmark.runs.suites import Selection
+from classic.benchmark.tables import transfer
+from classic.benchmark.tables.rows import TableRow, rows_of
 
 NCL = "ncl@bert_adapter/dil"
 
 
-def only_row(folder: Path, system: str = NCL, **chosen: tuple[int, ...]) -> Row:
+def only_row(folder: Path, system: str = NCL, **chosen: tuple[int, ...]) -> TableRow:
     return rows_of("main", Selection(systems=(system,), **chosen), folder)[0]
 
 
@@ -38,7 +38,7 @@ def test_forgetting_and_curves_need_every_row(tmp_path: Path) -> None:
     assert transfer.forgetting(only_row(tmp_path), "accuracy") == {}
     assert transfer.learning_curve(only_row(tmp_path), "accuracy") == []
     rows = [[0.8, None, None], [0.9, 0.5, None], [0.7, 0.6, 0.8]]
-    matrix = {"tasks": ["a", "b", "c"], "accuracy": rows, "f1": rows, "fair_f1": rows}
+    matrix = {"tasks": ["a", "b", "c"], "accuracy": rows, "macro_f1": rows, "own_f1": rows}
     write_result(tmp_path, NCL, [(0.0, 0.0)] * 3, finished="2026-03-01T00:00:00Z", matrix=matrix)
     # The best before the end is 0.9, which came after b was learned; the diagonal says 0.8.
     assert transfer.forgetting(only_row(tmp_path), "accuracy") == pytest.approx({"a": 0.2, "b": -0.1})

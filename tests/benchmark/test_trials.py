@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from result_files import write_result
 
-from classic.benchmark.interactive import render_page
-from classic.benchmark.plots import draw_all
-from classic.benchmark.suites import Selection
-from classic.benchmark.trials import searches_of, settings_of, trials_of
+from classic.benchmark.figures.page import render_page
+from classic.benchmark.figures.plots import draw_all
+from classic.benchmark.runs.suites import Selection
+from classic.benchmark.runs.trials import searches_of, settings_of, trials_of
 
 CLASSIC = "classic@bert_adapter/dil"
 TRIED = [(1.0, 32, "features"), (1.0, 32, "logits"), (1.0, 64, "features")]

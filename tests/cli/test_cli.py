@@ -21,7 +21,7 @@ import typer.main
 from classic.cli import main
 from classic.data import write_examples
 from classic.runtime.clauses import blend
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import Task
 
 Tasks = tuple[Task, ...]

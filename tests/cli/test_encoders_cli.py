@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from classic import encoders
+from classic.backbones import pieces
+from classic.backbones.pieces import MPNET, Pieces, join
 from classic.cli.main import app
 from classic.data import write_examples
-from classic.encoders import MPNET, Pieces, join
 from classic.errors import IncompatibleError, InputError
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import Task
 
 COUNT = 3
@@ -101,7 +101,7 @@ def test_a_joined_encoder_learns_predicts_and_is_not_exported(
     toy_tasks: tuple[Task, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(encoders, "MPNET", tiny)
+    monkeypatch.setattr(pieces, "MPNET", tiny)
     folder = tmp_path / "encoders" / "tiny"
     assert f"--encoder {folder}" in classic("encoders", "join", folder)
     assert {f.name: f.read_bytes() for f in folder.iterdir()} == {f.name: f.read_bytes() for f in tiny_mpnet.iterdir()}

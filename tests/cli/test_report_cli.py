@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from classic.cli.main import app
 from classic.errors import InputError, StoreError
-from classic.store import Store
+from classic.store.store import Store
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Path:
             "domain": name,
             "domains": ["camera", "phone"][:number],
             "classes": ["positive", "negative"],
-            "scores": {"test": {"accuracy": 0.75, "macro_f1": 0.7, "fair_macro_f1": 0.7, "examples": 4}},
+            "scores": {"test": {"accuracy": 0.75, "macro_f1": 0.7, "own_f1": 0.7, "examples": 4}},
         }
         with made.lock():
             version = made.publish({"w": torch.full((1,), float(number))}, record, {"seconds": 2.0}, f"# {name}\n")

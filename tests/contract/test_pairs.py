@@ -8,16 +8,17 @@ import random
 from pathlib import Path
 from typing import Any
 
+import behaviour
 import pytest
 import torch
 from torch import Tensor
 
 from classic.errors import IncompatibleError
 from classic.evaluation.answers import answer
-from classic.learning import truth
+from classic.evaluation.scores import labels_of
 from classic.methods.base import Method
 from classic.seeding import Seeds
-from classic.systems import BACKBONES, METHODS, SystemConfig, build
+from classic.systems.system import BACKBONES, METHODS, SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Scenario, Task, TaskId
 
@@ -115,7 +116,9 @@ def test_a_pair_that_fits_works(method: str, backbone: str, small: Folders, toy_
     assert learned.bytes_kept() >= 0
 
     said = answer(learned, second.train, TaskId.GIVEN, 1)
-    assert float((said.argmax(dim=1) == truth(second.train)).float().mean()) > 0.6  # chance is a half
+    assert float((said.argmax(dim=1) == torch.tensor(labels_of(second.train))).float().mean()) > 0.6  # chance is a half
+
+    behaviour.check(config, learned, answer(learned, first.test + second.test, TaskId.LAST))
 
     loaded = build(config, 0)
     loaded.restore(json.loads(json.dumps(learned.facts())), kept(learned))
@@ -150,3 +153,20 @@ def test_every_method_says_where_it_comes_from_and_what_it_keeps() -> None:
         assert part.build.source, name
         assert part.build.equation, name
     assert {name for name, part in METHODS.items() if part.build.keeps_data} == {"derpp", "joint", "retrain"}
+
+
+def test_a_change_of_behaviour_is_noticed(small: Folders, toy_tasks: tuple[Task, ...]) -> None:
+    config = system("ncl", "bert_adapter", Scenario.DIL, small)
+    learned = build(config, 0)
+    learn_task(learned, toy_tasks[0], config.train, Seeds(0))
+    learn_task(learned, toy_tasks[1], config.train, Seeds(0))
+    said = answer(learned, toy_tasks[0].test + toy_tasks[1].test, TaskId.LAST)
+    behaviour.check(config, learned, said)
+    if behaviour.RECORDING:
+        return
+    with pytest.raises(AssertionError, match="raise the version"):
+        behaviour.check(config, learned, said + torch.tensor([0.1, 0.0, 0.0]))
+    with torch.no_grad():
+        learned.weights()[0].mul_(1.5)
+    with pytest.raises(AssertionError, match="raise the version"):
+        behaviour.check(config, learned, said)

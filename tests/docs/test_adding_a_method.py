@@ -12,10 +12,10 @@ from types import ModuleType
 import pytest
 import torch
 
+from classic.learning.sequence import learn_sequence
 from classic.methods.base import Method
 from classic.seeding import Seeds
-from classic.sequence import learn_sequence
-from classic.systems import METHODS, Part, SystemConfig, build
+from classic.systems.system import METHODS, Part, SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Task
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from classic.config import PRESETS
-from classic.systems import SystemConfig
+from classic.systems.system import SystemConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")

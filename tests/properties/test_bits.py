@@ -14,7 +14,7 @@ from classic.evaluation import accuracy
 from classic.methods.base import Method
 from classic.methods.hat import Hat
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Batch, Output, Scenario, Task
 

@@ -10,7 +10,7 @@ import torch
 from classic.data.tasks import load_domain
 from classic.evaluation import accuracy
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Scenario, Task
 

@@ -24,8 +24,8 @@ import torch
 import transformers.models.auto.modeling_auto
 import transformers.models.bert.modeling_bert  # noqa: F401 - what a child needs is imported before the fork
 
-from classic.sequence import learn_sequence
-from classic.systems import SystemConfig
+from classic.learning.sequence import learn_sequence
+from classic.systems.system import SystemConfig
 from classic.types import Example, Polarity, Task
 
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir"}

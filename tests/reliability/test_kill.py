@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import Task
 
 SEED = int(os.environ.get("CLASSIC_KILL_SEED", "20210"))

@@ -9,14 +9,15 @@ import sys
 from pathlib import Path
 
 from classic.data.writers import write_examples
-from classic.store import Store
+from classic.store.store import Store
 
 DRIVER = """
 import sys, torch
 torch.set_num_threads(1)
 from classic.data import load_task
-from classic.learning import open_or_create, teach
-from classic.systems import SystemConfig
+from classic.learning.learner import open_or_create
+from classic.learning.teach import teach
+from classic.systems.system import SystemConfig
 from safetensors.torch import save_file
 folder, encoder, rank = sys.argv[1:]
 small = {"backbone.encoder": encoder, "backbone.width": 16, "train.epochs": 2, "train.batch_size": 8}

@@ -21,7 +21,7 @@ from classic.data.drafts import as_values
 from classic.serving.app import create_app
 from classic.serving.guard import Access
 from classic.serving.service import Service, ServiceConfig
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import Example, Task
 
 TOKEN = "a-token-for-tests"

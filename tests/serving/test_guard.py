@@ -164,7 +164,7 @@ def test_a_named_host_is_let_in(serve: Serve, taught_store: Path) -> None:
     from classic.serving.app import create_app
     from classic.serving.guard import Access
     from classic.serving.service import Service, ServiceConfig
-    from classic.store import Store
+    from classic.store.store import Store
 
     config = ServiceConfig(access=Access("t", frozenset({"reviews.example"})))
     with TestClient(create_app(Service(Store.open(taught_store), config)), base_url="http://reviews.example") as client:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from classic.inference import Predictor
-from classic.learning import open_or_create
-from classic.sequence import learn_sequence
-from classic.serving.live import _without
-from classic.systems import SystemConfig
+from classic.learning.learner import open_or_create
+from classic.learning.sequence import learn_sequence
+from classic.prediction.predictor import Predictor
+from classic.serving.model import _without
+from classic.systems.system import SystemConfig
 from classic.types import Example, Scenario, Task
 
 from .conftest import Serve

@@ -15,10 +15,10 @@ from typing import Any
 import httpx2
 
 from classic.data import load_task
-from classic.learning import teach
-from classic.sequence import learn_sequence
-from classic.store import Store
-from classic.systems import SystemConfig
+from classic.learning.sequence import learn_sequence
+from classic.learning.teach import teach
+from classic.store.store import Store
+from classic.systems.system import SystemConfig
 from classic.types import Task
 
 from .conftest import BEARER, Process, begin, wait

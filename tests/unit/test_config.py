@@ -18,7 +18,7 @@ from classic.methods.classic import ClassicConfig
 from classic.methods.hat import HatConfig
 from classic.methods.ncl import NclConfig
 from classic.modules.gates import GateConfig
-from classic.systems import SystemConfig
+from classic.systems.system import SystemConfig
 from classic.types import Scenario, TaskId
 
 KINDS = [TrainConfig, GateConfig, NclConfig, HatConfig, ClassicConfig, BertAdapterConfig]

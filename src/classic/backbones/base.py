@@ -34,6 +34,7 @@ class Backbone(nn.Module):
         aspect_apart: Whether aspect and sentence are two sequences, not one.
     """
 
+    version: ClassVar[int] = 1
     provides: ClassVar[frozenset[Need]] = frozenset()
     features: int
     token_width: int = 0

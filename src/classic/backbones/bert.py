@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -46,6 +46,7 @@ class Bert(PairBackbone):
     of the optimiser. It has no layer of its own that a method could gate, so methods that need one cannot use it.
     """
 
+    version: ClassVar[int] = 1
     first_words: Tensor
 
     def __init__(self, config: BertConfig, generator: torch.Generator) -> None:

@@ -76,6 +76,7 @@ class BertAdapter(PairBackbone):
     family, so `Sequential(dropout, adapter)` in its place is all it takes.
     """
 
+    version: ClassVar[int] = 1
     provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.ADAPTERS})
 
     def __init__(self, config: BertAdapterConfig, generator: torch.Generator) -> None:

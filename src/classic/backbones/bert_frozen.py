@@ -59,6 +59,7 @@ class BertFrozen(Backbone):
     runs it in every step with its dropout on, which costs an encoder's pass per step for a little noise.
     """
 
+    version: ClassVar[int] = 1
     provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.FROZEN_TOKENS})
 
     def __init__(self, config: BertFrozenConfig, generator: torch.Generator) -> None:

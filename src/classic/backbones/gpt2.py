@@ -47,6 +47,7 @@ class Gpt2(Backbone):
     Features are the state at [ANS]. Padding is on the right, where causal attention never looks from a real token.
     """
 
+    version: ClassVar[int] = 1
     provides: ClassVar[frozenset[Need]] = frozenset({Need.LANGUAGE_MODEL})
     original: Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
@@ -25,6 +25,7 @@ class PairBackbone(Backbone):
         max_length: Longest input in tokens.
     """
 
+    version: ClassVar[int] = 1
     encoder: nn.Module
 
     def __init__(self, name: str, pooling: Pooling, max_length: int) -> None:

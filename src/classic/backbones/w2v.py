@@ -56,6 +56,7 @@ class W2v(Backbone):
     ``gated`` trunk reads the two apart. Words are looked up in the whole table: no vocabulary is made of anybody's data.
     """
 
+    version: ClassVar[int] = 1
     provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.FROZEN_TOKENS})
 
     def __init__(self, config: W2vConfig, generator: torch.Generator) -> None:

@@ -42,17 +42,17 @@ def demo(
     where = prepare_torch(threads, device)
     from classic.cli.progress import TrainingProgress
     from classic.evaluation.matrix import ResultMatrix
-    from classic.inference import Predictor
-    from classic.report import write_report
-    from classic.sequence import learn_sequence, summary
-    from classic.store import Version
-    from classic.systems import SystemConfig
+    from classic.learning.sequence import learn_sequence, summary
+    from classic.prediction.predictor import Predictor
+    from classic.report.page import write_report
+    from classic.store.store import Version
+    from classic.systems.system import SystemConfig
 
     def tell(version: Version, matrix: ResultMatrix) -> None:
         t = matrix.learned - 1
         console.print(
             f"  {t + 1}. {version.domain:16s} {matrix.value('accuracy', t, t):8.3f}"
-            f" {matrix.final_accuracy:12.3f} {matrix.final_f1:10.3f} {version.run['seconds']:7.0f}"
+            f" {matrix.final_accuracy:12.3f} {matrix.final_macro_f1:10.3f} {version.run['seconds']:7.0f}"
         )
 
     console.print("\n     domain           accuracy  mean so far   macro-F1 seconds", style="dim")
@@ -72,8 +72,10 @@ def demo(
     console.print()
     console.print(matrix.table("accuracy"))
     console.print(
-        f"\n  right after each domain (forward): accuracy {matrix.forward_accuracy:.3f}, macro-F1 {matrix.forward_f1:.3f}"
-        f"\n  after the last one (final):        accuracy {matrix.final_accuracy:.3f}, macro-F1 {matrix.final_f1:.3f}\n"
+        f"\n  right after each domain (forward): accuracy {matrix.forward_accuracy:.3f}, "
+        f"macro-F1 {matrix.forward_macro_f1:.3f}"
+        f"\n  after the last one (final):        accuracy {matrix.final_accuracy:.3f}, "
+        f"macro-F1 {matrix.final_macro_f1:.3f}\n"
     )
     for sentence, _ in _QUESTIONS:
         console.print(f"  “{sentence}”")

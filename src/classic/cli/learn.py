@@ -67,8 +67,9 @@ def learn(
     where = prepare_torch(threads, device)
     from classic.config import check_preset
     from classic.errors import InputError
-    from classic.learning import check_task, open_or_create, teach
-    from classic.systems import SystemConfig
+    from classic.learning.learner import open_or_create
+    from classic.learning.teach import check_task, teach
+    from classic.systems.system import SystemConfig
     from classic.types import Scenario
 
     check_task(task)

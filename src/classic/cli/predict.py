@@ -11,7 +11,7 @@ import typer
 
 from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch
 from classic.errors import DataError, InputError
-from classic.types import Example, Prediction, make_example
+from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
@@ -128,21 +128,21 @@ def _opener(
         card = read_card(store)
 
         def open_exported() -> Answering:
-            from classic.runtime import Predictor
+            from classic.runtime import ExportedPredictor
 
-            predictor = Predictor(store, threads)
+            predictor = ExportedPredictor(store, threads)
             predictor.clauses = clauses
             return predictor
 
         return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files, "clauses": clauses}
-    from classic.store import Store
+    from classic.store.store import Store
 
     opened = Store.open(store)
     number = opened.version(version).number
 
     def open_store() -> Answering:
         where = prepare_torch(threads, device)
-        from classic.inference import Predictor
+        from classic.prediction.predictor import Predictor
 
         predictor = Predictor.open(opened, number, where)
         predictor.clauses = clauses
@@ -155,7 +155,7 @@ def _opener(
 def _engine(
     name: str, open_predictor: Callable[[], Answering], domain: str | None, batch_size: int, workers: int
 ) -> Any:
-    from classic.bulk import local_engine, ray_engine
+    from classic.prediction.bulk import local_engine, ray_engine
 
     if name == "ray":
         return ray_engine(open_predictor, domain, batch_size, workers)
@@ -167,7 +167,7 @@ def _into_file(
 ) -> None:
     import uuid
 
-    from classic.bulk import describe_input, predict_file
+    from classic.prediction.bulk import describe_input, predict_file
 
     # Only a file can be read again from its first row; whatever else was asked is asked anew.
     asked = {"input": uuid.uuid4().hex if source is None else describe_input(source)}
@@ -214,7 +214,7 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
         if not separator or not start.isdigit() or not end.isdigit():
             raise InputError(f"span {entry!r}", fix="write START:END, e.g. 4:11")
         places.append((int(start), int(end)))
-    return [make_example(sentence, place) for place in places]
+    return [example_about(sentence, place) for place in places]
 
 
 def _from_standard_input() -> Iterator[Example]:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from classic.store import Version
+from classic.store.store import Version
 from classic.types import Step
 
 
@@ -64,8 +64,7 @@ def describe_version(version: Version, console: Console | None = None) -> None:
     for part, scores in record["scores"].items():
         table.add_row(
             f"{part} ({scores['examples']} examples)",
-            f"accuracy {scores['accuracy']:.3f}   macro-F1 {scores['macro_f1']:.3f}   "
-            f"over its own classes {scores['fair_macro_f1']:.3f}",
+            f"accuracy {scores['accuracy']:.3f}   macro-F1 {scores['macro_f1']:.3f}   own F1 {scores['own_f1']:.3f}",
         )
     if capacity := record.get("capacity"):
         table.add_row(

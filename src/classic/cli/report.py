@@ -39,8 +39,8 @@ def report(
         classic report reviews.store --json
     """
     from classic.errors import InputError
-    from classic.report import report_numbers, write_report
-    from classic.store import Store
+    from classic.report.page import report_numbers, write_report
+    from classic.store.store import Store
 
     if as_json:
         print_json(report_numbers(Store.open(store)))

@@ -68,14 +68,14 @@ def serve(
         from classic.serving.batcher import BatchLimits
         from classic.serving.guard import Access
         from classic.serving.jobs import read_token
-        from classic.serving.run import serve as run
+        from classic.serving.server import serve as run
         from classic.serving.service import ServiceConfig
-        from classic.serving.teaching import job_folder
+        from classic.serving.supervisor import job_folder
     except ModuleNotFoundError as error:
         raise InputError(f"the service needs {error.name}", fix="pip install 'classic-asc[serve]'") from None
-    from classic.learning import open_or_create
-    from classic.store import Store
-    from classic.systems import SystemConfig
+    from classic.learning.learner import open_or_create
+    from classic.store.store import Store
+    from classic.systems.system import SystemConfig
 
     if Store.exists(path) or not (demo or new):
         opened = Store.open(path)

@@ -9,7 +9,7 @@ import typer
 
 from classic.cli.options import AsJson, StorePath, print_json
 from classic.errors import StoreError
-from classic.store import Store
+from classic.store.store import Store
 
 app = typer.Typer(help="Look at a store, check it, go back, hand it over.", no_args_is_help=True)
 
@@ -131,7 +131,7 @@ def pack(
 
     The model travels, the data does not. The other one unpacks it, verifies it and teaches it further.
     """
-    from classic.packing import pack as pack_store
+    from classic.store.archive import pack as pack_store
 
     opened = Store.open(store)
     size = pack_store(opened, file, with_texts=with_texts)
@@ -147,7 +147,7 @@ def unpack(
     ] = None,
 ) -> None:
     """Make a store of a packed file; every byte is checked before the store appears."""
-    from classic.packing import unpack as unpack_store
+    from classic.store.archive import unpack as unpack_store
 
     opened = unpack_store(file, store, expect)
     typer.echo(f"{store} knows: {', '.join(opened.domains())}\nsha256 {opened.digest()}")

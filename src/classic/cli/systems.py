@@ -9,7 +9,7 @@ import typer
 from classic.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
-    from classic.systems import SystemConfig
+    from classic.systems.system import SystemConfig
 
 app = typer.Typer(help="Every system of the paper, by name.", no_args_is_help=True)
 
@@ -17,7 +17,7 @@ app = typer.Typer(help="Every system of the paper, by name.", no_args_is_help=Tr
 @app.command("list")
 def list_systems(as_json: AsJson = False) -> None:
     """List the rows of the paper's tables by the names this program builds them by, with the paper's numbers."""
-    from classic.benchmark.paper import ABLATIONS, ROWS
+    from classic.benchmark.tables.paper import ABLATIONS, ROWS
 
     rows = [*ROWS, *ABLATIONS[1:]]
     if as_json:
@@ -47,9 +47,9 @@ def show(
 ) -> None:
     """Say what a system is: source, equation, what it keeps between tasks, whether it must be told the task."""
     from classic.config import check_preset
-    from classic.counting import count_parameters
-    from classic.naming import parse, read_name
-    from classic.systems import METHODS, refuse_unfit
+    from classic.systems.names import parse, read_name
+    from classic.systems.size import count_parameters
+    from classic.systems.system import METHODS, refuse_unfit
 
     config = parse(system, check_preset(preset))
     refuse_unfit(config)
@@ -87,8 +87,8 @@ def show(
 
 def _kept(config: SystemConfig) -> str:
     """What a system keeps besides its network, in bytes per task, measured; empty where there are no weights to measure."""
-    from classic.counting import measure_kept
     from classic.errors import ClassicError
+    from classic.systems.size import measure_kept
 
     try:
         kept = measure_kept(config)
@@ -118,10 +118,10 @@ def advise(
     as_json: AsJson = False,
 ) -> None:
     """Propose methods for what you may keep and what you know."""
-    from classic.advice import Wishes, against
-    from classic.systems import METHODS
+    from classic.systems.advice import Requirements, against
+    from classic.systems.system import METHODS
 
-    wishes = Wishes(keep_data, task_id, grow, memory, domains)
+    wishes = Requirements(keep_data, task_id, grow, memory, domains)
     fitting: dict[str, str] = {}
     other: dict[str, str] = {}
     for name, part in METHODS.items():

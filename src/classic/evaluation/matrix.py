@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-METRICS = ("accuracy", "f1", "fair_f1")
+METRICS = ("accuracy", "macro_f1", "own_f1")
 _NAN = math.nan
 
 
 class ResultMatrix:
     """R[t, u]: the result on the test set of task u after learning tasks 0 to t; NaN where there is none.
 
-    Three such matrices are kept: ``accuracy``, ``f1`` (macro-F1, the paper's convention) and ``fair_f1``
+    Three such matrices are kept: ``accuracy``, ``macro_f1`` (the paper's convention) and ``own_f1``
     (macro-F1 over the task's own labels). Means are plain means: a missing value makes them NaN rather than
     quietly smaller.
 
@@ -51,13 +51,18 @@ class ResultMatrix:
             u: The task tested, at most t.
             truth: True labels.
             predicted: Predicted labels.
-            labels: The label set of task u, for the fair macro-F1.
+            labels: The label set of task u, for own F1.
         """
         if not 0 <= u <= t < len(self.tasks):
             raise IndexError(f"no cell ({t}, {u}) in a matrix of {len(self.tasks)} tasks")
         self._values["accuracy"][t][u] = accuracy(truth, predicted)
-        self._values["f1"][t][u] = macro_f1(truth, predicted)
-        self._values["fair_f1"][t][u] = macro_f1(truth, predicted, labels)
+        self._values["macro_f1"][t][u] = macro_f1(truth, predicted)
+        self._values["own_f1"][t][u] = macro_f1(truth, predicted, labels)
+
+    def enter(self, t: int, u: int, scores: Mapping[str, float]) -> None:
+        """Enters scores that were computed before, by the names of METRICS."""
+        for metric in METRICS:
+            self._values[metric][t][u] = float(scores[metric])
 
     def value(self, metric: str, t: int, u: int) -> float:
         """R[t, u] of one metric."""
@@ -69,14 +74,14 @@ class ResultMatrix:
         return self._array("accuracy")
 
     @property
-    def f1(self) -> NDArray[np.float64]:
+    def macro_f1(self) -> NDArray[np.float64]:
         """Macro-F1 (the paper's convention) as an array, indexed [t, u]."""
-        return self._array("f1")
+        return self._array("macro_f1")
 
     @property
-    def fair_f1(self) -> NDArray[np.float64]:
+    def own_f1(self) -> NDArray[np.float64]:
         """Macro-F1 over the task's own labels as an array, indexed [t, u]."""
-        return self._array("fair_f1")
+        return self._array("own_f1")
 
     def row(self, metric: str, t: int) -> list[float]:
         """R[t, 0..t]: all tasks learned so far, after task t."""
@@ -130,14 +135,14 @@ class ResultMatrix:
         return self.final("accuracy")
 
     @property
-    def final_f1(self) -> float:
+    def final_macro_f1(self) -> float:
         """Final macro-F1, the paper's convention."""
-        return self.final("f1")
+        return self.final("macro_f1")
 
     @property
-    def final_fair_f1(self) -> float:
+    def final_own_f1(self) -> float:
         """Final macro-F1 over each task's own labels."""
-        return self.final("fair_f1")
+        return self.final("own_f1")
 
     @property
     def forward_accuracy(self) -> float:
@@ -145,14 +150,14 @@ class ResultMatrix:
         return self.forward("accuracy")
 
     @property
-    def forward_f1(self) -> float:
+    def forward_macro_f1(self) -> float:
         """Forward macro-F1, the paper's convention."""
-        return self.forward("f1")
+        return self.forward("macro_f1")
 
     @property
-    def forward_fair_f1(self) -> float:
+    def forward_own_f1(self) -> float:
         """Forward macro-F1 over each task's own labels."""
-        return self.forward("fair_f1")
+        return self.forward("own_f1")
 
     def to_dict(self) -> dict[str, object]:
         """As strict JSON: NaN becomes null."""

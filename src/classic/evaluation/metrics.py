@@ -30,7 +30,7 @@ def macro_f1(
     >>> macro_f1(["pos", "neg", "neg"], ["pos", "neg", "neutral"])
     0.5555555555555555
 
-    With ``labels``, the fair convention, C is the task's own label set and a stray answer is a plain error:
+    With ``labels``, "own F1", C is the task's own label set and a stray answer is a plain error:
 
     >>> macro_f1(["pos", "neg", "neg"], ["pos", "neg", "neutral"], labels=["pos", "neg"])
     0.8333333333333333

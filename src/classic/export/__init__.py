@@ -12,11 +12,11 @@ from classic.data.demo import DEMO_DOMAINS, load_demo
 from classic.errors import IncompatibleError, InputError, StoreError
 from classic.export.parity import Limits, Parity, compare
 from classic.files import sha256, sync_folder, write_bytes, write_json
-from classic.folding import Folded, can_fold, fold
-from classic.inference import Predictor
-from classic.learning import load_learner
+from classic.learning.learner import load_learner
+from classic.prediction.folding import Folded, can_fold, fold
+from classic.prediction.predictor import Predictor
 from classic.runtime.folder import CARD, MODEL, TOKENIZER, Card
-from classic.store import Store
+from classic.store.store import Store
 from classic.types import POLARITIES, Example, Scenario
 
 KINDS = ("onnx", "int8", "hf")
@@ -95,9 +95,9 @@ def export_store(
                 files={},
             )
             card = _write_model(folded, learner.map, card, learner.config.backbone_config["encoder"], partial)
-            from classic.runtime import Predictor as Exported
+            from classic.runtime import ExportedPredictor
 
-            exported = Exported(partial)
+            exported = ExportedPredictor(partial)
             answers = lambda examples: exported.logits(list(examples))  # noqa: E731
         parity = compare(lambda given: asked.logits(list(given), domain).numpy(), answers, sets, texts)
         parity.require(limits or Limits.of(kind))

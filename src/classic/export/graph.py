@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from classic.errors import IncompatibleError
-from classic.folding import Folded
 from classic.modules.domain_map import DomainMap
 from classic.modules.domain_reader import LEAST, DomainReader, KnownDomain
 from classic.modules.folded import FoldedAdapter, FoldedBlock, FoldedLayer
+from classic.prediction.folding import Folded
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("logits", "distances")

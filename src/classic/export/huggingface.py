@@ -12,8 +12,8 @@ from classic.backbones.bert import Bert
 from classic.backbones.encoder import encoder_folder
 from classic.backbones.plain import load_plain, save_plain
 from classic.errors import IncompatibleError
-from classic.folding import Folded
-from classic.learning import Learner
+from classic.learning.learner import Learner
+from classic.prediction.folding import Folded
 from classic.types import Example
 
 _BATCH = 32

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from classic.export.graph import Range
-from classic.folding import Folded
+from classic.prediction.folding import Folded
 from classic.types import Example
 
 _STRENGTHS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # how much of the input's unevenness is moved into the weight

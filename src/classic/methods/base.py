@@ -41,6 +41,7 @@ class Method(nn.Module):
     parameters, persistent buffers or `facts`, so that saving a method is saving its tensors.
 
     Attributes:
+        version: Of its behaviour; raised when the same task comes to other tensors or answers.
         model: Backbone and head.
         learned: How many tasks have been learned.
         present: (C,) bool; the classes of the task in training.
@@ -52,6 +53,7 @@ class Method(nn.Module):
         grows: Whether what it keeps besides the network grows with every task.
     """
 
+    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset()
     needs_task_id: ClassVar[bool] = False
     keeps_data: ClassVar[bool] = False

@@ -126,6 +126,7 @@ class Classic(Hat, ReadsDomains):
     and CKS: a step costs the same at the nineteenth task as at the second.
     """
 
+    version: ClassVar[int] = 1
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     places: Tensor
     shares: Tensor

@@ -56,6 +56,7 @@ class Derpp(Method):
     Keeps text: up to ``capacity`` training examples of earlier tasks, word for word, in the saved facts.
     """
 
+    version: ClassVar[int] = 1
     keeps_data: ClassVar[bool] = True
     source: ClassVar[str] = "Buzzega et al. (2020), Dark experience for general continual learning"
     equation: ClassVar[str] = "L = CE + alpha MSE(z(x'), z') + beta CE(z(x''), y''),  x' and x'' from a memory"

@@ -57,6 +57,7 @@ class Ewc(Method):
     while it trains, and it does not train later.
     """
 
+    version: ClassVar[int] = 1
     source: ClassVar[str] = "Kirkpatrick et al. (2017), Overcoming catastrophic forgetting in neural networks"
     equation: ClassVar[str] = "L = CE + lambda/2 sum_k F_k (theta_k - theta*_k)^2"
 

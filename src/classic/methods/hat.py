@@ -42,6 +42,7 @@ class Hat(Method):
     DIL, the head of every task, so that every earlier model is there to the last bit.
     """
 
+    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Serrà et al. (2018), Overcoming catastrophic forgetting with hard attention to the task"

@@ -60,6 +60,7 @@ class Retrain(Method):
     task's; the best of them is chosen, in DIL, on the validation examples of all tasks, in TIL on those of the newest.
     """
 
+    version: ClassVar[int] = 1
     keeps_data: ClassVar[bool] = True
     source: ClassVar[str] = "the usual upper bound: multi-task training on all data"
     equation: ClassVar[str] = "L = CE on tasks 1..t together, theta_t started from theta_0"
@@ -137,4 +138,5 @@ class Joint(Retrain):
     the untaught network. Only the last row of its result matrix means anything.
     """
 
+    version: ClassVar[int] = 1
     equation: ClassVar[str] = "L = CE on tasks 1..T together, once"

@@ -69,6 +69,7 @@ class Kan(RecurrentMethod):
     Keeps both networks, the head and one mask per task, as bits.
     """
 
+    version: ClassVar[int] = 1
     source: ClassVar[str] = (
         "Ke et al. (2020), ECML-PKDD, Continual Learning with Knowledge Transfer for Sentiment Classification"
     )

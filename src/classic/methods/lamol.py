@@ -74,6 +74,7 @@ class Lamol(Method):
     tokens. There is no head, so TIL and DIL are the same numbers.
     """
 
+    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.LANGUAGE_MODEL})
     source: ClassVar[str] = "Sun, Ho and Lee (2020), LAMOL"
     equation: ClassVar[str] = "L = L_QA + lambda L_LM, also on ceil(gamma n_t) generated examples of the old tasks"

@@ -38,6 +38,7 @@ class Ncl(Method):
     Source: the paper's NCL baselines (Sec. 4.2). Keeps nothing between tasks but the network.
     """
 
+    version: ClassVar[int] = 1
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC, Sec. 4.2"
     equation: ClassVar[str] = "L = CE (+ csc L_CSC)"
 

@@ -36,6 +36,7 @@ class One(Ncl):
     work, but an answer always needs to know its task.
     """
 
+    version: ClassVar[int] = 1
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC, Sec. 4.2"
     equation: ClassVar[str] = "L_t = CE (+ csc L_CSC), theta_t started from theta_0"

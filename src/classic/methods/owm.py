@@ -64,6 +64,7 @@ class Owm(Method):
     Keeps one P per Plastic layer, whatever the number of tasks, and no data. Heads and LayerNorms are not projected.
     """
 
+    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
     source: ClassVar[str] = "Zeng et al. (2019), Continual learning of context-dependent processing in neural networks"
     equation: ClassVar[str] = "dW <- dW P,  P <- P - k k^T / (alpha + x^T k),  k = P x"

@@ -21,6 +21,7 @@ class RecurrentMethod(Method):
     The backbone gives token states and nothing else: its own trunk, if it has one, is neither trained nor kept.
     """
 
+    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.FROZEN_TOKENS})
 
     def __init__(self, model: Model) -> None:

@@ -64,6 +64,7 @@ class Srk(RecurrentMethod):
     earlier tasks, measured once when a task ends. Keeps the networks, the three heads, S_x and S_h.
     """
 
+    version: ClassVar[int] = 1
     source: ClassVar[str] = (
         "Lv et al. (2019), DASFAA, "
         "Sentiment Classification by Leveraging the Shared Knowledge from a Sequence of Domains"

@@ -6,26 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from classic.evaluation.answers import answer
-from classic.evaluation.metrics import accuracy, macro_f1
-from classic.learning import Learner, load_learner, truth
-from classic.sequence import confusion, expand
-from classic.store import Store, Version
-from classic.types import POLARITIES, Example, Task
+from classic.evaluation.scores import labels_of, score
+from classic.learning.learner import Learner, load_learner
+from classic.learning.testing import confusion
+from classic.store.store import Store, Version
+from classic.types import Example, Task
 
 
 def scores(counted: dict[str, Any] | None, classes: Sequence[str]) -> dict[str, Any] | None:
-    """Accuracy and both macro-F1 from counts of (true, answered) pairs; None without any."""
-    if not counted or not counted.get("pairs"):
-        return None
-    true, said = expand(counted)
-    own = [polarity.column for polarity in POLARITIES if str(polarity) in classes]
-    return {
-        "accuracy": accuracy(true, said),
-        "macro_f1": macro_f1(true, said),
-        "fair_macro_f1": macro_f1(true, said, labels=own or sorted(set(true))),
-        "examples": len(true),
-    }
+    """The scores of a test; None without any answers."""
+    return score(counted, classes) if counted and counted.get("pairs") else None
 
 
 def compare(
@@ -58,7 +51,7 @@ def compare(
             old = scores(confusion(before, version.domain, examples), version.record["classes"])
             new = scores(counted[version.domain], version.record["classes"])
             assert old and new
-            fell = 100 * (old["fair_macro_f1"] - new["fair_macro_f1"])
+            fell = 100 * (old["own_f1"] - new["own_f1"])
             row = {"domain": version.domain, "kind": "test", "before": old, "after": new, "fell": fell}
         else:
             row = _proxy(store, learner, version, task.valid + task.test or task.train)
@@ -77,7 +70,7 @@ def _proxy(store: Store, learner: Learner, version: Version, texts: Sequence[Exa
     frozen = load_learner(store, version.number)
     index = len(frozen.domains) - 1
     said = [answer(model.method, texts, model.config.task_id, index).argmax(dim=1) for model in (frozen, learner)]
-    right = truth(texts)
+    right = torch.tensor(labels_of(texts))
     lost = (said[0] == right) & (said[1] != right)
     return {
         "domain": version.domain,

@@ -10,13 +10,13 @@ from fastapi import Path as PathParameter
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from classic.packing import pack
-from classic.report import report_numbers
-from classic.serving import inspecting
+from classic.report.page import report_numbers
+from classic.serving import versions
 from classic.serving.problems import ApiError
 from classic.serving.routes import NeedsToken, TheService, answers
 from classic.serving.schemas import AuditAnswer, ExportsAnswer, MetricsAnswer, VersionAnswer, VersionsAnswer
 from classic.serving.service import Service
+from classic.store.archive import pack
 
 router = APIRouter(tags=["inspect"], dependencies=[NeedsToken])
 
@@ -25,24 +25,24 @@ _MOST_ENTRIES = 500
 
 
 @router.get("/v1/versions", response_model=VersionsAnswer, responses=answers(401))
-def versions(service: TheService) -> dict[str, Any]:
+def list_versions(service: TheService) -> dict[str, Any]:
     """All versions, oldest first, with those a rollback left behind."""
     live = service.live.version
-    return {"live": live, "versions": inspecting.versions(service.store, live)}
+    return {"live": live, "versions": versions.versions(service.store, live)}
 
 
 @router.get("/v1/versions/{number}", response_model=VersionAnswer, responses=answers(401, 404, 422))
 def version(number: Number, service: TheService) -> dict[str, Any]:
     """Everything about one version."""
     _need(service, number)
-    return inspecting.details(service.store, number, service.live.version)
+    return versions.details(service.store, number, service.live.version)
 
 
 @router.get("/v1/versions/{number}/metrics", response_model=MetricsAnswer, responses=answers(401, 404, 422))
 def metrics(number: Number, service: TheService) -> dict[str, Any]:
     """How a version does on each of its domains, before and after."""
     _need(service, number)
-    return inspecting.metrics(service.store, number)
+    return versions.metrics(service.store, number)
 
 
 @router.get(

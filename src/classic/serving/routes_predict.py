@@ -12,14 +12,13 @@ from starlette.responses import JSONResponse, Response
 
 from classic._version import __version__
 from classic.data.readers.row import MAX_TEXT
-from classic.inference import Predictor
-from classic.serving import inspecting
+from classic.prediction.predictor import Predictor
+from classic.serving import versions
 from classic.serving.batcher import ComputeError
 from classic.serving.guard import PREDICT_BYTES, TEACH_BYTES
-from classic.serving.live import Question, as_question
+from classic.serving.model import Question, as_question
 from classic.serving.problems import ApiError, bug, detail, invalid
 from classic.serving.routes import NeedsToken, TheService, answers
-from classic.serving.rows import MOST_ROWS
 from classic.serving.schemas import (
     MOST_ASPECTS,
     MOST_EXPLAINED,
@@ -32,7 +31,8 @@ from classic.serving.schemas import (
     StatusAnswer,
 )
 from classic.serving.service import Service
-from classic.systems import METHODS
+from classic.serving.uploads import MOST_ROWS
+from classic.systems.system import METHODS
 from classic.types import POLARITIES, Prediction, Scenario
 
 router = APIRouter(tags=["try"])
@@ -138,7 +138,7 @@ def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None) 
 def domains(service: TheService) -> dict[str, Any]:
     """What the live version has learned."""
     live = service.live.version
-    return {"version": live, "domains": inspecting.domains(service.store, live, service.book)}
+    return {"version": live, "domains": versions.domains(service.store, live, service.book)}
 
 
 @router.get("/v1/status", response_model=StatusAnswer, responses=answers(401), dependencies=[NeedsToken])

@@ -20,7 +20,6 @@ from classic.serving.guard import DATA_TYPES
 from classic.serving.jobs import Job
 from classic.serving.problems import ApiError
 from classic.serving.routes import NeedsToken, TheService, answers
-from classic.serving.rows import preview
 from classic.serving.schemas import (
     DomainName,
     JobAnswer,
@@ -32,6 +31,7 @@ from classic.serving.schemas import (
     SamplesAnswer,
 )
 from classic.serving.service import Service
+from classic.serving.uploads import preview
 
 router = APIRouter(tags=["teach"], dependencies=[NeedsToken])
 

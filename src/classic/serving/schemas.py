@@ -130,7 +130,7 @@ class PredictAnswer(BaseModel):
 class Scores(BaseModel):
     accuracy: float
     macro_f1: float
-    fair_macro_f1: float
+    own_f1: float
     examples: int
 
 
@@ -320,7 +320,7 @@ class DomainMetrics(BaseModel):
 class Means(BaseModel):
     accuracy: float
     macro_f1: float
-    fair_macro_f1: float
+    own_f1: float
 
 
 class MetricsAnswer(BaseModel):

@@ -13,12 +13,12 @@ from classic.errors import StoreError
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
 from classic.serving.jobs import Job, JobBook
-from classic.serving.live import Live, load_predictor
+from classic.serving.model import Live, load_predictor
 from classic.serving.problems import ApiError
-from classic.serving.rows import read_upload
-from classic.serving.teaching import Teaching, job_folder
+from classic.serving.supervisor import Teaching, job_folder
 from classic.serving.telemetry import Telemetry
-from classic.store import Store
+from classic.serving.uploads import read_upload
+from classic.store.store import Store
 from classic.types import POLARITIES, Task
 
 log = logging.getLogger("classic.serving")

@@ -31,6 +31,8 @@ from classic.training.optimiser import (
 from classic.training.workers import Workers
 from classic.types import Example, Step, Task
 
+VERSION = 1  # of what training comes to; raised when the same run ends with other tensors
+
 
 class Watcher(Protocol):
     """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""
@@ -45,7 +47,7 @@ class Watcher(Protocol):
         """An epoch ended; its record."""
 
 
-class Silence:
+class NoWatcher:
     """Nobody looks on."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
@@ -93,7 +95,7 @@ def learn_task(
         watcher: Who looks on.
         workers: The processes that learn together.
     """
-    watcher, workers = watcher or Silence(), workers or Workers()
+    watcher, workers = watcher or NoWatcher(), workers or Workers()
     if method.in_task:
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()

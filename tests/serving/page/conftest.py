@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page
 from classic.serving.app import create_app
 from classic.serving.guard import Access
 from classic.serving.service import Service, ServiceConfig
-from classic.store import Store
+from classic.store.store import Store
 
 from ..conftest import TOKEN
 

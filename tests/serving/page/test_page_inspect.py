@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 from playwright.sync_api import Page, expect
 
-from classic.packing import unpack
-from classic.store import Store
+from classic.store.archive import unpack
+from classic.store.store import Store
 
 from ..conftest import BEARER
 from .conftest import PATIENCE, Site, Visit, go
@@ -47,7 +47,7 @@ def test_one_rolls_back_and_forward_and_another_tab_sees_it(visit: Visit, site: 
 def test_the_heat_map_holds_the_numbers_of_the_matrix(page: Page) -> None:
     numbers = httpx2.get(f"{page.evaluate('location.origin')}/v1/matrix", headers=BEARER, trust_env=False).json()
     go(page, "Inspect")
-    for measure, name in (("fair_f1", "Macro-F1, own classes"), ("accuracy", "Accuracy")):
+    for measure, name in (("own_f1", "Own F1"), ("accuracy", "Accuracy")):
         page.get_by_label("Measure").select_option(label=name)
         cells = page.get_by_role("table", name=f"{name}, in points").locator("td")
         expected = ["none" if v is None else f"{100 * v:.1f}" for row in numbers["matrix"][measure] for v in row]

@@ -10,9 +10,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from classic.learning import open_or_create
-from classic.store import Store
-from classic.systems import SystemConfig
+from classic.learning.learner import open_or_create
+from classic.store.store import Store
+from classic.systems.system import SystemConfig
 
 from ..conftest import TOKEN
 from .conftest import PATIENCE, Site, Visit, go

@@ -13,8 +13,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from classic.learning import open_or_create
-from classic.systems import SystemConfig
+from classic.learning.learner import open_or_create
+from classic.systems.system import SystemConfig
 
 from ..conftest import BEARER, TOKEN
 from .conftest import PATIENCE, PHONES, Site, Visit, go

@@ -14,7 +14,7 @@ from classic.config import PRESETS, TrainConfig
 from classic.errors import IncompatibleError
 from classic.methods.base import Method
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Example, Polarity, Task
 

@@ -19,7 +19,7 @@ from classic.errors import InputError
 from classic.methods.base import Method
 from classic.methods.hat import Hat
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Example, Polarity, Task
 

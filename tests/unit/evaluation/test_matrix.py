@@ -34,7 +34,7 @@ def test_summaries_follow_their_definitions() -> None:
     assert matrix.forgetting_by_task() == pytest.approx({"a": 0.25, "b": 0.5})
     assert matrix.forgetting == pytest.approx(0.375)
     assert matrix.backward_transfer == pytest.approx(((0.75 - 1) + (0.25 - 0.75)) / 2)
-    assert matrix.final_f1 == matrix.final_fair_f1
+    assert matrix.final_macro_f1 == matrix.final_own_f1
 
 
 def test_forgetting_takes_the_best_earlier_row_and_transfer_the_diagonal() -> None:
@@ -49,8 +49,8 @@ def test_forgetting_takes_the_best_earlier_row_and_transfer_the_diagonal() -> No
 def test_a_stray_class_lowers_only_the_papers_f1() -> None:
     matrix = ResultMatrix(["a"])
     matrix.record(0, 0, ["p", "n", "n"], ["p", "n", "neutral"], LABELS)
-    assert (matrix.final_f1, matrix.final_fair_f1) == pytest.approx((5 / 9, 5 / 6))
-    assert matrix.fair_f1[0, 0] == matrix.final_fair_f1
+    assert (matrix.final_macro_f1, matrix.final_own_f1) == pytest.approx((5 / 9, 5 / 6))
+    assert matrix.own_f1[0, 0] == matrix.final_own_f1
 
 
 def test_arrays_are_nan_above_the_diagonal() -> None:
@@ -89,9 +89,9 @@ def test_json_round_trip_is_strict() -> None:
         {"tasks": None},
         {"tasks": ["a", "a"]},
         {"accuracy": [[1]]},
-        {"f1": None},
+        {"macro_f1": None},
         {"extra": 1},
-        {"f1": [["x", 1], [1, 1]]},
+        {"macro_f1": [["x", 1], [1, 1]]},
     ],
 )
 def test_wrong_json_is_refused(change: dict[str, object]) -> None:

@@ -11,7 +11,7 @@ from classic.methods.classic import Classic
 from classic.methods.hat import Hat
 from classic.modules.domain_reader import KnownDomain
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Batch, Scenario, Task
 

@@ -11,7 +11,7 @@ import torch
 from classic.errors import InputError
 from classic.methods.classic import Classic, ClassicConfig
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Task
 

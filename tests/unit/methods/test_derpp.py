@@ -15,7 +15,7 @@ from classic.methods.derpp import Derpp
 from classic.modules.heads import Head
 from classic.modules.replay import Reservoir, example_facts, read_example, routed_logits
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import POLARITIES, Example, Polarity, Scenario, Step, Task
 

@@ -16,7 +16,7 @@ from classic.methods.ewc import Ewc, EwcConfig
 from classic.model import Model
 from classic.modules.heads import Head
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Scenario, Step, Task
 

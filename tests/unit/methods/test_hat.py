@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from classic.data.demo import DEMO_DOMAINS, load_demo
-from classic.naming import parse
 from classic.seeding import Seeds
-from classic.systems import build
+from classic.systems.names import parse
+from classic.systems.system import build
 from classic.training.loop import learn_task
 
 ADAPTERS_MASKS = {"method.gates.learning_rate": 0.005, "method.gates.sparsity": 0.75, "method.gates.fresh_first": 0.25}

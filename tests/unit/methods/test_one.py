@@ -9,7 +9,7 @@ import torch
 
 from classic.methods.one import One
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Scenario, Task
 

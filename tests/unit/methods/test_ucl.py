@@ -19,7 +19,7 @@ from classic.modules.heads import Head
 from classic.modules.plastic import Plastic
 from classic.modules.variational import Posterior, VariationalConv1d, initialise, make_variational, ucl_terms
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Scenario, Step, Task
 

@@ -11,7 +11,7 @@ from torch import nn
 from classic.methods.classic import Classic
 from classic.modules.averaging import RunningAverage
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
 from classic.types import Scenario, Task
 

@@ -17,9 +17,9 @@ from classic.evaluation import macro_f1
 from classic.evaluation.answers import answer
 from classic.methods.base import Method
 from classic.seeding import Seeds
-from classic.systems import SystemConfig, build
+from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task, validate
+from classic.training.loop import NoWatcher, learn_task, validate
 from classic.types import Scenario, Step, Task, TaskId
 
 MakeSystem = Callable[..., SystemConfig]
@@ -30,7 +30,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run at one place."""
 
     def __init__(self, place: tuple[Any, ...]) -> None:
@@ -229,7 +229,7 @@ def test_looking_on_changes_nothing(tiny_system: MakeSystem, toy_tasks: tuple[Ta
     learn_task(alone, toy_tasks[0], config.train, Seeds(0))
     seen: list[str] = []
 
-    class Watch(Silence):
+    class Watch(NoWatcher):
         def on_step(self, step: Step, terms: dict[str, float]) -> None:
             seen.append(",".join(sorted(terms)))
             torch.rand(0)
@@ -242,7 +242,7 @@ def test_looking_on_changes_nothing(tiny_system: MakeSystem, toy_tasks: tuple[Ta
 # --- the best epoch ---
 
 
-class Memory(Silence):
+class Memory(NoWatcher):
     """Remembers the weights after every epoch."""
 
     def __init__(self, method: Method) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from classic.benchmark.suites import Selection
-from classic.cli.bench.choice import RESULTS, Results, TableArgument, choosing
+from classic.benchmark.runs.suites import Selection
+from classic.cli.bench.options import RESULTS, Results, TableArgument, choosing
 from classic.cli.bench.writing import put_into_page, save
 
 
@@ -35,8 +35,8 @@ def plot(
 
         classic bench plot search -o pictures --html trials.html
     """
-    from classic.benchmark.interactive import render_page
-    from classic.benchmark.plots import draw_all
+    from classic.benchmark.figures.page import render_page
+    from classic.benchmark.figures.plots import draw_all
     from classic.errors import InputError
 
     if out is None and html is None:
@@ -70,7 +70,7 @@ def picture(
 
         classic bench picture main --orders 0-4 --short -o docs/images/main.png --write README.md
     """
-    from classic.benchmark.picture import draw_picture
+    from classic.benchmark.figures.picture import draw_picture
 
     made = draw_picture(table, chosen, results, short=short, form=out.suffix.removeprefix("."))
     save(out, made.data)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classic.benchmark.suites import Selection
-from classic.cli.bench.board import Board
-from classic.cli.bench.choice import RESULTS, Results, TableArgument, choosing
+from classic.benchmark.runs.suites import Selection
+from classic.cli.bench.options import RESULTS, Results, TableArgument, choosing
+from classic.cli.bench.progress import RunProgress
 
 if TYPE_CHECKING:
-    from classic.benchmark.runner import Engine
-    from classic.benchmark.spec import Spec
+    from classic.benchmark.runs.runner import Engine
+    from classic.benchmark.runs.spec import Spec
 
 
 @choosing
@@ -47,15 +47,15 @@ def run(
     """
     from rich.console import Console
 
-    from classic.benchmark.engines import find
-    from classic.benchmark.runner import carry_out, plan
-    from classic.benchmark.suites import specs_of
+    from classic.benchmark.runs.engines import find
+    from classic.benchmark.runs.runner import carry_out, plan
+    from classic.benchmark.runs.suites import specs_of
 
     console = Console(stderr=True, highlight=False)
     specs = specs_of(table, chosen)  # type: ignore[arg-type]
     where = find(engine, address)
     if table == "search":
-        with Board(console) as board:
+        with RunProgress(console) as board:
             _search(specs, trials, sampler, where, results, work, threads, board)
         return
     wanted = plan(specs, results, work, threads, device)
@@ -65,13 +65,13 @@ def run(
         for job in wanted.jobs:
             console.print(f"  {job.name}")
         return
-    with Board(console) as board:
+    with RunProgress(console) as board:
         for result in carry_out(wanted, where, results, board.tell):
             scores = result["scores"]
             board.say(
                 f"{result['spec']['system']} order {result['spec']['order']} seed {result['spec']['seed']}: "
-                f"accuracy {scores['final_accuracy']:.4f}, macro-F1 {scores['final_f1']:.4f} "
-                f"(own classes {scores['final_fair_f1']:.4f})"
+                f"accuracy {scores['final_accuracy']:.4f}, macro-F1 {scores['final_macro_f1']:.4f} "
+                f"(own F1 {scores['final_own_f1']:.4f})"
             )
 
 
@@ -83,10 +83,10 @@ def _search(
     results: Path,
     work: Path,
     threads: int,
-    board: Board,
+    board: RunProgress,
 ) -> None:
-    from classic.benchmark.search import SAMPLERS, search
-    from classic.benchmark.suites import grid
+    from classic.benchmark.runs.search import SAMPLERS, search
+    from classic.benchmark.runs.suites import grid
     from classic.errors import unknown_name
 
     chosen = next((known for known in SAMPLERS if known == sampler), None)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from classic.benchmark.suites import Selection
-from classic.cli.bench.choice import (
+from classic.benchmark.runs.suites import Selection
+from classic.cli.bench.options import (
     RESULTS,
     BudgetOption,
     Encoder,
@@ -52,8 +52,8 @@ def show_table(
 
         classic bench table main --orders 0-4 --short --format markdown --write README.md
     """
-    from classic.benchmark.rendering import plain, render
-    from classic.benchmark.tables import make_table
+    from classic.benchmark.tables.rendering import plain, render
+    from classic.benchmark.tables.table import make_table
     from classic.errors import InputError
 
     if write is not None and form != "markdown":
@@ -81,7 +81,7 @@ def reproduction(
 
         classic bench reproduction --orders 0-4 --write REPRODUCIBILITY.md
     """
-    from classic.benchmark.reproduction import reproduction as tell_rows
+    from classic.benchmark.tables.reproduction import reproduction as tell_rows
 
     text = tell_rows(selection(orders=orders, seeds=seeds, budget=budget, encoder=encoder), results)
     if write is None:

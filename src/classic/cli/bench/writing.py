@@ -25,7 +25,7 @@ def save(path: Path, data: bytes) -> None:
 
 def put_into_page(page: Path, text: str, mark: str) -> None:
     """Puts a text between the two marks of a name in a Markdown page."""
-    from classic.benchmark.rendering import put_between_marks
+    from classic.benchmark.tables.rendering import put_between_marks
 
     if not page.is_file():
         raise InputError(f"there is no page {page}", fix="name a Markdown file that has the two marks")

@@ -27,14 +27,14 @@ function earlierDomain({ domain, kind, before, after, fell, passed, examples, di
   const basis = proxy ? `≈ ${count(examples, "row")}, ${percent(disagreement)} answered differently` : count(after.examples, "test row");
   return h("tr", {},
     h("th", { scope: "row" }, domain, h("span", { class: "hint block" }, basis)),
-    h("td", {}, proxy ? "–" : points(before.fair_macro_f1)),
-    h("td", {}, proxy ? "–" : points(after.fair_macro_f1)),
+    h("td", {}, proxy ? "–" : points(before.own_f1)),
+    h("td", {}, proxy ? "–" : points(after.own_f1)),
     h("td", {}, proxy ? "≈ " : "", signed(-fell), h("span", { class: `block ${passed ? "passed" : "failed"}` }, passed ? "✓ kept" : "✗ fell")));
 }
 
 function newDomain({ domain, before, after }) {
-  const change = before && after ? 100 * (after.fair_macro_f1 - before.fair_macro_f1) : null;
+  const change = before && after ? 100 * (after.own_f1 - before.own_f1) : null;
   return h("tr", { class: "new" },
     h("th", { scope: "row" }, domain, h("span", { class: "hint block" }, after ? `new, ${count(after.examples, "test row")}` : "new, no test rows")),
-    h("td", {}, points(before?.fair_macro_f1)), h("td", {}, points(after?.fair_macro_f1)), h("td", {}, signed(change)));
+    h("td", {}, points(before?.own_f1)), h("td", {}, points(after?.own_f1)), h("td", {}, signed(change)));
 }

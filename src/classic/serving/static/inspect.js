@@ -51,9 +51,9 @@ function tiles({ domains, final, forgetting_by_domain: forgotten, backward_trans
   const points100 = (value) => (value === null ? null : 100 * value);
   const entries = [
     ["Domains", domains.length, `learned in ${duration(seconds)}`],
-    ["Macro-F1", points(final.fair_f1), "mean over all domains, own classes"],
-    ["Forgetting", signed(points100(mean(Object.values(forgotten.fair_f1)))), "points below the best it had; less is better"],
-    ["Backward transfer", signed(points100(mean(Object.values(backward.fair_f1)))), "points since each was learned"],
+    ["Macro-F1", points(final.own_f1), "mean over all domains, own classes"],
+    ["Forgetting", signed(points100(mean(Object.values(forgotten.own_f1)))), "points below the best it had; less is better"],
+    ["Backward transfer", signed(points100(mean(Object.values(backward.own_f1)))), "points since each was learned"],
     ["Capacity left", free === null ? "–" : percent(free), "of the adapters’ units"],
   ];
   return h("dl", { class: "tiles" }, entries.map(([name, value, note]) => h("div", { class: "tile" }, h("dt", {}, name), h("dd", { class: "value" }, value), h("dd", {}, note))));

@@ -17,7 +17,7 @@ function entry(version, live, onMove) {
   const { version: number, domain, domains, written, examples, test, seconds, sha256, in_use: used } = version;
   return h("li", { class: version.live ? "live" : used ? "used" : "left" },
     h("h3", {}, `${number} · ${domain}`, version.live ? h("span", { class: "badge" }, "live") : used ? null : h("span", { class: "badge quiet" }, "left behind")),
-    h("p", { class: "hint" }, [when(written), count(examples, "training row"), seconds === null ? null : duration(seconds), test ? `own test ${points(test.fair_macro_f1)}` : null].filter(Boolean).join(" · ")),
+    h("p", { class: "hint" }, [when(written), count(examples, "training row"), seconds === null ? null : duration(seconds), test ? `own test ${points(test.own_f1)}` : null].filter(Boolean).join(" · ")),
     h("p", { class: "hint" }, `Knows ${domains.join(", ")}`),
     h("p", { class: "hint mono" }, h("span", { class: "unseen" }, "sha256 "), sha256.slice(0, 16), "…"),
     card(number),

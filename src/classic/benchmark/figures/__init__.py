@@ -1,0 +1,1 @@
+"""Figures: the result files as pictures, for papers and for the browser."""

@@ -1,0 +1,1 @@
+"""Tables: the result files beside the paper's numbers."""

@@ -1,0 +1,50 @@
+"""From answers to scores: the one path. Everything that shows a score has it from here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from classic.evaluation.metrics import accuracy, macro_f1
+from classic.types import POLARITIES, Example
+
+
+def labels_of(examples: Sequence[Example]) -> list[int]:
+    """True classes, one number per example; -1 where there is none."""
+    return [-1 if example.polarity is None else example.polarity.column for example in examples]
+
+
+def count(examples: Sequence[Example], answered: Sequence[int]) -> dict[str, Any]:
+    """Counts of (true, answered) pairs: all that is kept of a test, and enough for every score."""
+    counted = Counter(zip(labels_of(examples), answered, strict=True))
+    return {"pairs": [[true, said, number] for (true, said), number in sorted(counted.items())]}
+
+
+def expand(counted: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """Truth and answers, one entry per example, from counts."""
+    pairs = counted["pairs"]
+    return [t for t, _, number in pairs for _ in range(number)], [s for _, s, number in pairs for _ in range(number)]
+
+
+def own_columns(classes: Collection[object], counted: dict[str, Any]) -> list[int]:
+    """The numbers of a domain's own classes; where nobody knows them, those that occur in the truth."""
+    named = {str(each) for each in classes}
+    own = [polarity.column for polarity in POLARITIES if str(polarity) in named]
+    return own or sorted({true for true, _, _ in counted["pairs"]})
+
+
+def score(counted: dict[str, Any], classes: Collection[object] = ()) -> dict[str, Any]:
+    """Accuracy, macro-F1 (the paper's convention), own F1 and the number of examples.
+
+    Args:
+        counted: What `count` gave.
+        classes: The domain's own classes, as polarities or their names; those of the truth if none are given.
+    """
+    true, said = expand(counted)
+    return {
+        "accuracy": accuracy(true, said),
+        "macro_f1": macro_f1(true, said),
+        "own_f1": macro_f1(true, said, labels=own_columns(classes, counted)),
+        "examples": len(true),
+    }

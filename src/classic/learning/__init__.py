@@ -1,0 +1,1 @@
+"""Learning: where data, system and store meet."""

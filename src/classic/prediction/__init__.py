@@ -1,0 +1,1 @@
+"""Prediction with torch: the model of a version, folded, over texts and over files."""

@@ -1,0 +1,197 @@
+"""Predicting large files: memory stays flat, a kill loses nothing and doubles nothing, Ray spreads the work.
+
+Rows are answered in chunks. The answers of a chunk are appended to a partial file and synced, and then a small journal
+beside it is replaced: so many rows, so many bytes. Whoever takes up the work cuts the partial file to the journal's length
+and skips the journal's rows. Chunks always begin at the same rows, so the finished file has the same bytes, killed or not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import itertools
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from classic.cluster import start_ray
+from classic.errors import ClassicError, InputError
+from classic.files import json_bytes, sync_folder, write_json
+from classic.runtime.answering import WINDOW, Answering
+from classic.runtime.records import header, lines, record
+from classic.types import Example, Prediction, example_about
+
+CHUNK = 4 * WINDOW
+"""Rows between two entries of the journal."""
+
+Chunk = list[Example]
+Engine = Callable[[Iterable[Chunk]], Iterator[list[Prediction]]]
+"""Answers chunks in their order."""
+
+
+def local_engine(predictor: Answering, domain: str | None, batch_size: int) -> Engine:
+    """Answers in this process."""
+
+    def answer(chunks: Iterable[Chunk]) -> Iterator[list[Prediction]]:
+        for chunk in chunks:
+            yield list(predictor.stream(chunk, domain=domain, batch_size=batch_size))
+
+    return answer
+
+
+def ray_engine(open_predictor: Callable[[], Answering], domain: str | None, batch_size: int, workers: int) -> Engine:
+    """Answers in worker processes, on this machine or on the cluster that `RAY_ADDRESS` names.
+
+    Args:
+        open_predictor: Opens the predictor in a worker; its paths must mean the same on every machine.
+        domain: As in `Predictor.predict`.
+        batch_size: Examples computed at once.
+        workers: How many processes, with one CPU each.
+    """
+    # As many CPUs as workers, whatever the machine has: a worker without one would be waited for in vain.
+    ray = start_ray(os.environ.get("RAY_ADDRESS"), workers, extra="ray")
+
+    class Worker:
+        def __init__(self) -> None:
+            self.engine = local_engine(open_predictor(), domain, batch_size)
+
+        def answer(self, chunk: Chunk) -> list[Prediction]:
+            return next(self.engine([chunk]))
+
+    def answer(chunks: Iterable[Chunk]) -> Iterator[list[Prediction]]:
+        actor: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Worker)
+        pool = [actor.remote() for _ in range(workers)]
+        waiting: deque[Any] = deque()
+        # Two chunks per worker are under way: enough to keep it busy, few enough to keep memory flat.
+        for worker, chunk in zip(itertools.cycle(pool), chunks, strict=False):
+            if len(waiting) == 2 * workers:
+                yield ray.get(waiting.popleft())
+            waiting.append(worker.answer.remote(chunk))
+        while waiting:
+            yield ray.get(waiting.popleft())
+
+    return answer
+
+
+class _BusyError(InputError):
+    """Somebody else is at work on the output."""
+
+
+class RowPredictor:
+    """Answers batches of rows of a Ray dataset: `dataset.map_batches(RowPredictor, fn_constructor_args=(folder,), ...)`.
+
+    Ray Data then reads, spreads and writes, and keeps no order; see `docs/scaling.md`.
+
+    Args:
+        folder: A folder that `classic export` wrote, at the same place on every machine.
+        batch_size: Examples computed at once.
+    """
+
+    def __init__(self, folder: str, batch_size: int = 32) -> None:
+        from classic.runtime import ExportedPredictor
+
+        self._predictor, self._batch_size = ExportedPredictor(folder, threads=1), batch_size
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
+        """Columns `sentence` and `aspect` in, the columns of the answers out."""
+        pairs = zip(batch["sentence"], batch["aspect"], strict=True)
+        examples = [example_about(str(sentence), str(aspect)) for sentence, aspect in pairs]
+        answers = [record(answer) for answer in self._predictor.stream(examples, batch_size=self._batch_size)]
+        return {name: [answer[name] for answer in answers] for name in answers[0]} if answers else {}
+
+
+def predict_file(
+    examples: Iterable[Example],
+    out: Path,
+    form: str,
+    engine: Engine,
+    job: dict[str, Any],
+    on_chunk: Callable[[int], None] | None = None,
+    chunk: int = CHUNK,
+) -> int:
+    """Answers all examples into a file, or goes on where a killed process left off.
+
+    Args:
+        examples: All rows from the first one on; those that are answered already are read and skipped.
+        out: The file; it appears when all rows are answered.
+        form: ``jsonl`` or ``csv``.
+        engine: Who answers.
+        job: What determines the answers; work on another job is thrown away.
+        on_chunk: Told the number of rows answered so far.
+        chunk: Rows between two entries of the journal.
+
+    Returns:
+        The number of rows.
+    """
+    key = hashlib.sha256(json_bytes(job | {"form": form, "chunk": chunk})).hexdigest()
+    partial, journal = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.journal")
+    try:
+        with partial.open("a+b") as handle:
+            _take(handle, out)
+            rows, size = _read_journal(journal, key)
+            if handle.seek(0, os.SEEK_END) < size:
+                rows, size = 0, 0
+            handle.truncate(size)
+            if not rows:
+                handle.write(header(form).encode())
+            for answers in engine(_chunks(itertools.islice(examples, rows, None), chunk)):
+                rows += len(answers)
+                _append(handle, lines(answers, form))
+                write_json(journal, {"key": key, "rows": rows, "bytes": handle.tell()})
+                if on_chunk:
+                    on_chunk(rows)
+            handle.flush()
+            os.fsync(handle.fileno())
+        partial.replace(out)
+        journal.unlink(missing_ok=True)
+        sync_folder(out.parent)
+    except _BusyError:
+        raise
+    except ClassicError:  # the input must change, and then this work is of no use
+        partial.unlink(missing_ok=True)
+        journal.unlink(missing_ok=True)
+        raise
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}", fix="choose another place") from None
+    return rows
+
+
+def describe_input(path: Path) -> dict[str, Any]:
+    """What tells whether an input file is still the same: its name, size and time of change."""
+    stat = path.stat()
+    return {"path": str(path.resolve()), "bytes": stat.st_size, "changed": stat.st_mtime_ns}
+
+
+def _take(handle: BinaryIO, out: Path) -> None:
+    """One writer at a time; the system takes the lock back when its holder dies."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise _BusyError(
+            f"another process is writing {out}", fix="wait for it to end, or choose another name"
+        ) from None
+
+
+def _read_journal(journal: Path, key: str) -> tuple[int, int]:
+    try:
+        found = json.loads(journal.read_bytes())
+        if found["key"] == key:
+            return int(found["rows"]), int(found["bytes"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return 0, 0
+
+
+def _chunks(examples: Iterable[Example], size: int) -> Iterator[Chunk]:
+    waiting = iter(examples)
+    while chunk := list(itertools.islice(waiting, size)):
+        yield chunk
+
+
+def _append(handle: BinaryIO, text: str) -> None:
+    handle.write(text.encode())
+    handle.flush()
+    os.fsync(handle.fileno())

@@ -1,0 +1,1 @@
+"""A store as one HTML page."""

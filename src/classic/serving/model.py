@@ -1,0 +1,161 @@
+"""The model that answers, and how it is exchanged under load."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from classic.errors import InputError
+from classic.prediction.predictor import Predictor
+from classic.serving.batcher import BatchLimits, MicroBatcher
+from classic.serving.problems import ApiError, detail, invalid
+from classic.serving.telemetry import Telemetry
+from classic.store.store import Store
+from classic.types import Example, Prediction, Scenario, example_about
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_MOST_WORDS = 128
+_EXPLAINERS = 4
+_CHUNK = 8  # a batch is computed in pieces of like length: on a CPU padding costs more than small pieces do
+_LONG_TEXT = 20_000  # characters beyond which counting tokens would hold up the loop
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One aspect in one sentence, and the domain if the store must be told it."""
+
+    example: Example
+    domain: str | None = None
+
+
+class Live:
+    """The predictor in use, behind the micro-batcher.
+
+    A request holds on to the predictor it began with, so an exchange never touches it.
+    """
+
+    def __init__(self, limits: BatchLimits, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self.batcher: MicroBatcher[Predictor, Question, Prediction] = MicroBatcher(_compute, limits, telemetry)
+        self.predictor: Predictor | None = None
+        # Threads of their own: they wait for answers, and whoever computes answers must never wait for them.
+        self._explainers = ThreadPoolExecutor(_EXPLAINERS, thread_name_prefix="explain")
+
+    @property
+    def version(self) -> int:
+        """Number of the version that answers; 0 if nothing is learned."""
+        return self.predictor.version if self.predictor else 0
+
+    def exchange(self, predictor: Predictor | None) -> None:
+        """Makes another version answer, from the next request on."""
+        self.predictor = predictor
+        self._telemetry.version.set(self.version)
+        self._telemetry.moves.inc()
+
+    def get(self) -> Predictor:
+        """The predictor in use."""
+        if self.predictor is None:
+            raise ApiError(409, "untaught", "this store has not learned any domain yet", fix="teach it one")
+        return self.predictor
+
+    async def ask(self, predictor: Predictor, questions: Sequence[Question], seconds: float) -> list[Prediction]:
+        """Predictions in the order of the questions."""
+        examples = [question.example for question in questions]
+        lengths = predictor.learner.method.model.backbone.lengths
+        if sum(len(example.sentence) + len(example.aspect) for example in examples) > _LONG_TEXT:
+            tokens = await asyncio.to_thread(lengths, examples)
+        else:
+            tokens = lengths(examples)
+        return await self.batcher.ask(predictor, questions, tokens, seconds)
+
+    async def probe(self, seconds: float) -> int:
+        """A real forward pass; returns the version that made it."""
+        predictor = self.get()
+        (answer,) = await self.ask(predictor, [_probe(predictor)], seconds)
+        return answer.version
+
+    async def explain(
+        self, predictor: Predictor, question: Question, said: Prediction, seconds: float
+    ) -> list[tuple[int, int, float]]:
+        """How much each word (start, end) spoke for the answer: what its probability loses without the word.
+
+        captum ablates a vector of ones, a word each; a vector with a zero is the sentence without that word. So any
+        backbone can be explained, and the passes are batched like every other question.
+        """
+        import torch
+
+        sentence = question.example.sentence
+        words = [found.span() for found in _WORD.finditer(sentence)][:_MOST_WORDS]
+        column = said.polarity.column
+        loop = asyncio.get_running_loop()
+
+        def probability(present: torch.Tensor) -> torch.Tensor:
+            texts = [Question(_without(question.example, words, row), question.domain) for row in present.tolist()]
+            answers = asyncio.run_coroutine_threadsafe(self.ask(predictor, texts, seconds), loop).result()
+            return torch.tensor([answer.probabilities[column] for answer in answers])
+
+        def ablate() -> list[float]:
+            from captum.attr import FeatureAblation  # here: the first import takes long, and the loop must turn
+
+            ablation = FeatureAblation(probability)
+            weights: torch.Tensor = ablation.attribute(torch.ones(1, len(words)), perturbations_per_eval=len(words))
+            return [float(weight) for weight in weights[0]]
+
+        weights = await loop.run_in_executor(self._explainers, ablate) if words else []
+        return [(start, end, weight) for (start, end), weight in zip(words, weights, strict=True)]
+
+
+def load_predictor(store: Store, number: int) -> Predictor | None:
+    """The model of a version, every file checked, and warm; None for a version that has learned nothing."""
+    if not store.chain(number):
+        return None
+    predictor = Predictor.open(store, number)
+    _compute(predictor, [_probe(predictor)])  # what is made at the first question is made before anybody asks one
+    return predictor
+
+
+def _probe(predictor: Predictor) -> Question:
+    til = predictor.learner.config.scenario is Scenario.TIL
+    return Question(Example("The probe is fine.", "probe"), predictor.domains[0] if til else None)
+
+
+def as_question(sentence: str, aspect: str | tuple[int, int], domain: str | None, where: str) -> Question:
+    """Checks what was asked; `where` is for the error."""
+    try:
+        return Question(example_about(sentence, aspect), domain)
+    except InputError as error:
+        raise invalid("an aspect cannot be judged", fix=error.fix, details=[detail(error.what, where=where)]) from None
+
+
+def _compute(predictor: Predictor, questions: Sequence[Question]) -> list[Prediction]:
+    """In the thread that computes."""
+    answers: dict[int, Prediction] = {}
+    for domain in {question.domain for question in questions}:
+        places = [place for place, question in enumerate(questions) if question.domain == domain]
+        examples = [questions[place].example for place in places]
+        found = predictor.stream(examples, domain=domain, batch_size=_CHUNK)
+        answers |= dict(zip(places, found, strict=True))
+    return [answers[place] for place in range(len(questions))]
+
+
+def _without(example: Example, words: Sequence[tuple[int, int]], present: Sequence[float]) -> Example:
+    """The example without the words whose entry is 0; a known span moves along."""
+    kept, at, moved = [], 0, 0
+    start = example.span[0] if example.span else 0
+    for (left, right), there in zip(words, present, strict=True):
+        if there:
+            continue
+        kept.append(example.sentence[at:left])
+        at = right
+        if right <= start:
+            moved += right - left
+    sentence = "".join([*kept, example.sentence[at:]])
+    if not sentence.strip():
+        return Example(".", example.aspect)
+    span = (start - moved, start - moved + len(example.aspect)) if example.span else None
+    if span and sentence[span[0] : span[1]] != example.aspect:  # a word of the aspect itself is out
+        span = None
+    return Example(sentence, example.aspect, None, span)

@@ -1,0 +1,140 @@
+"""Uploads: every row looked at, the good and the bad, before anything starts."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from classic.data.check import check
+from classic.data.drafts import Draft, faulty_field, read_drafts
+from classic.data.readers import detect_format
+from classic.data.tasks import load_task
+from classic.errors import DataError, InputError
+from classic.learning.teach import check_task
+from classic.serving.problems import detail, invalid, problem_of
+from classic.types import POLARITIES, Task
+
+MOST_ROWS = 50_000
+_MOST_LISTED = 5_000
+_MOST_FINDINGS = 200
+_MOST_DETAILS = 100
+_FIELDS = ("sentence", "aspect", "polarity", "start", "end")
+
+
+def preview(path: Path) -> dict[str, Any]:
+    """All that is known of an upload; see `POST /v1/teach/check`."""
+    rows: list[dict[str, Any]] = []
+    counts: Counter[str] = Counter()
+    total = bad = more = 0
+    problem: dict[str, Any] | None = None
+    form = None
+    try:
+        form = detect_format(path)
+        for draft in itertools.islice(read_drafts(path), MOST_ROWS + 1):
+            total += 1
+            if draft.error:
+                bad += 1
+            elif draft.example:
+                counts[str(draft.example.polarity)] += 1
+            if total <= _MOST_LISTED or draft.error:
+                rows.append(_row(draft))
+            else:
+                more += 1
+    except DataError as error:
+        problem = _file_error(error)
+    if problem is None and total > MOST_ROWS:
+        problem = _problem(f"the file has more than {MOST_ROWS:,} rows", fix="split it")
+    findings: list[dict[str, Any]] = []
+    if problem is None and not bad:
+        refused = _refusal(load_task("new", path))
+        if refused:
+            problem = _problem(refused[0], fix=refused[1])
+        else:
+            findings = _findings(path)
+    return {
+        "format": form,
+        "usable": problem is None and not bad,
+        "count": total,
+        "bad": bad,
+        "counts": {str(polarity): counts[str(polarity)] for polarity in POLARITIES},
+        "rows": rows,
+        "more": more,
+        "file_error": problem,
+        "findings": findings,
+    }
+
+
+def read_upload(domain: str, path: Path) -> Task:
+    """The task an upload makes.
+
+    Raises:
+        ApiError: 422, with the places of the bad rows.
+    """
+    details: list[dict[str, Any]] = []
+    total = 0
+    try:
+        for draft in read_drafts(path):
+            total += 1
+            if total > MOST_ROWS:
+                raise invalid(f"the file has more than {MOST_ROWS:,} rows", fix="split it")
+            if draft.error and len(details) < _MOST_DETAILS:
+                details.append(_detail(draft.error))
+        if not details:
+            task = load_task(domain, path)
+    except DataError as error:
+        details.append(_detail(error))
+    if details:
+        raise invalid(
+            "rows of the file cannot be used", fix="mend them; POST /v1/teach/check shows them all", details=details
+        )
+    if refused := _refusal(task):
+        raise invalid(refused[0], fix=refused[1])
+    return task
+
+
+def _refusal(task: Task) -> tuple[str, str] | None:
+    """Why good rows can still not be learned, and what to do; None if they can."""
+    try:
+        check_task(task)
+    except InputError as error:
+        few = len(task.train) < 2
+        return "there are too few training rows" if few else "all training rows have one polarity", error.fix
+    return None
+
+
+def _row(draft: Draft) -> dict[str, Any]:
+    errors = []
+    if draft.error:
+        field = faulty_field(draft.values)
+        errors.append({"field": field} | _file_error(draft.error))
+    return {"line": draft.line, **{name: _shown(draft.values.get(name)) for name in _FIELDS}, "errors": errors}
+
+
+def _shown(value: object) -> str | int | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be sent
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _file_error(error: DataError) -> dict[str, Any]:
+    return _problem(problem_of(error), error.expected, error.fix, error.line, error.column)
+
+
+def _problem(
+    problem: str, expected: str = "", fix: str = "", line: int | None = None, column: int | None = None
+) -> dict[str, Any]:
+    return {"line": line, "column": column, "problem": problem, "expected": expected, "fix": fix}
+
+
+def _detail(error: DataError) -> dict[str, Any]:
+    return detail(problem_of(error), line=error.line, column=error.column)
+
+
+def _findings(path: Path) -> list[dict[str, Any]]:
+    worth = [finding for finding in check(path).findings if finding.severity != "info"]
+    return [
+        {"kind": finding.kind, "severity": finding.severity, "line": finding.line, "message": finding.message}
+        for finding in worth[:_MOST_FINDINGS]
+    ]

@@ -1,0 +1,1 @@
+"""The store: a folder that grows by one immutable version for every domain it learns."""

@@ -1,0 +1,1 @@
+"""Systems: a method on a backbone in a scenario; their names, sizes and recipes."""

@@ -1,0 +1,156 @@
+"""Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
+
+    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains][-belief][-faded][-average]@BACKBONE[/dil|/til]
+
+Reading a name needs no torch; building the system does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from classic.errors import IncompatibleError, InputError
+from classic.types import Scenario, TaskId
+
+if TYPE_CHECKING:
+    from classic.config import PresetName
+    from classic.systems.system import SystemConfig
+
+_FORM = re.compile(
+    r"(?P<method>[a-z0-9_]+)(?P<options>([+-][a-z]+)*)@(?P<backbone>[a-z0-9_]+)(/(?P<scenario>dil|til))?"
+)
+_RULES = {"last": TaskId.LAST, "ent": TaskId.ENTROPY}
+_TOKEN_BACKBONES = ("bert_frozen", "w2v")
+
+# What CLASSIC is without one of its parts: the paper's three losses, and what we added.
+_WITHOUT: dict[str, tuple[str, Any]] = {
+    "csc": ("method.csc", 0.0),
+    "ced": ("method.ced", 0.0),
+    "cks": ("method.cks", 0.0),
+    "shares": ("method.shares", "learned"),
+    "domains": ("method.domains", "blind"),
+    "belief": ("method.belief", 0.0),
+    "faded": ("method.faded", 0.0),
+    "average": ("method.units", "protected"),
+}
+
+# The network a method has in the paper where it is not the backbone's usual one (systems with token states only).
+_NETWORKS: dict[str, dict[str, Any]] = {
+    "hat": {"trunk": "kim_fc"},
+    "owm": {"trunk": "kim_fc", "hidden": [300, 300], "hidden_bias": False},
+    "kan": {"trunk": "mean"},
+    "srk": {"trunk": "mean"},
+}
+
+# HAT's masks over such a network in `default`. At the adapters' rate the sparsity term shuts most of its few hundred units
+# before they have learned anything (over word vectors all of them: validation sets of order 0).
+_SMALL_MASKS: dict[str, Any] = {
+    "method.gates.learning_rate": 0.0005,
+    "method.gates.sparsity": 0.05,
+    "method.gates.fresh_first": 0.5,
+    "method.gates.fresh": 0.03,
+}
+
+
+@dataclass(frozen=True)
+class Name:
+    """The parts of a system's name."""
+
+    method: str
+    plus: tuple[str, ...]
+    minus: tuple[str, ...]
+    backbone: str
+    scenario: Scenario
+
+    def __str__(self) -> str:
+        options = "".join(f"+{each}" for each in self.plus) + "".join(f"-{each}" for each in self.minus)
+        return f"{self.method}{options}@{self.backbone}/{self.scenario}"
+
+
+def read_name(text: str) -> Name:
+    """Takes a name apart; without a scenario it is DIL."""
+    found = _FORM.fullmatch(text.strip().lower())
+    if not found:
+        raise InputError(
+            f"{text!r} is not the name of a system",
+            fix="write METHOD@BACKBONE/SCENARIO with options, e.g. hat+ent@bert_adapter/dil; see `classic systems list`",
+        )
+    options = re.findall(r"([+-])([a-z]+)", found["options"])
+    plus = tuple(option for sign, option in options if sign == "+")
+    minus = tuple(option for sign, option in options if sign == "-")
+    for option in plus:
+        if option not in {"csc", *_RULES}:
+            raise InputError(f"unknown option +{option} in {text!r}", fix="known: +csc, +last, +ent")
+    for option in minus:
+        if option not in _WITHOUT or found["method"] != "classic":
+            known = ", ".join(f"-{each}" for each in _WITHOUT)
+            raise InputError(f"unknown option -{option} in {text!r}", fix=f"known: {known}, of classic")
+    return Name(found["method"], plus, minus, found["backbone"], Scenario(found["scenario"] or "dil"))
+
+
+def parse(
+    text: str, preset: PresetName = "default", changes: dict[str, Any] | None = None, *, quick: bool = False
+) -> SystemConfig:
+    """The configuration of a system by its name.
+
+    Args:
+        text: The name.
+        preset: ``default``, ``paper`` or ``authors``.
+        changes: Values by dotted key, as `SystemConfig.preset` takes them.
+        quick: Whether small networks over frozen states make do with few epochs.
+
+    Raises:
+        IncompatibleError: If the parts cannot work together, with a sentence that says why.
+    """
+    from classic.systems.system import METHODS, SystemConfig
+
+    name = read_name(text)
+    settings: dict[str, Any] = {}
+    if name.backbone in _TOKEN_BACKBONES:
+        network = _NETWORKS.get(name.method, {})
+        if name.backbone == "w2v" and name.method in {"one", "ncl"} and "csc" not in name.plus:
+            network = {"trunk": "gated"}  # the parameter table's network; the +csc scripts run the plain CNN
+        settings |= {f"backbone.{key}": value for key, value in network.items()}
+        if name.method == "hat" and preset == "default":
+            settings |= _SMALL_MASKS
+    if "csc" in name.plus:
+        if name.method not in {"one", "ncl"}:
+            raise IncompatibleError(f"+csc is an option of one and ncl, not of {name.method}", fix="leave it out")
+        settings["method.csc"] = 1.0
+    settings |= dict(_WITHOUT[part] for part in name.minus)
+    rules = [_RULES[option] for option in name.plus if option in _RULES]
+    config = SystemConfig.preset(
+        preset,
+        method=name.method,
+        backbone=name.backbone,
+        scenario=name.scenario,
+        changes=settings | (changes or {}),
+        quick=quick,
+    )
+    needs_id = METHODS[name.method].build.needs_task_id and name.method != "classic"
+    if name.scenario is Scenario.TIL:
+        if rules:
+            raise IncompatibleError(
+                f"{text}: in TIL the task is given", fix="leave +last and +ent out, or ask for /dil"
+            )
+        return config
+    if rules and not needs_id:
+        raise IncompatibleError(
+            f"{text}: {name.method} has one model and needs no rule", fix="leave +last and +ent out"
+        )
+    if needs_id and not rules:
+        raise IncompatibleError(
+            f"{text}: {name.method} must know the task of what it is asked, and in DIL nobody says it",
+            fix=f"ask for {name.method}+last or {name.method}+ent, or for /til"
+            if name.method != "one"
+            else "ask for /til; the paper prints the same numbers under DIL",
+        )
+    if name.method == "one":
+        raise IncompatibleError(
+            f"{text}: separate networks share nothing that +last or +ent could use", fix="ask for /til"
+        )
+    import dataclasses
+
+    return dataclasses.replace(config, task_id=rules[0] if rules else TaskId.LAST)
