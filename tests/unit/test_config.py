@@ -103,7 +103,7 @@ def test_presets_survive_json(kind: Any, name: str) -> None:
     assert from_dict(kind, json.loads(json.dumps(to_dict(config)))) == config
 
 
-@pytest.mark.parametrize("kind", [TrainConfig, GateConfig, ClassicConfig, BertAdapterConfig])
+@pytest.mark.parametrize("kind", [GateConfig, ClassicConfig, BertAdapterConfig])
 def test_the_default_preset_is_the_default(kind: Any) -> None:
     assert kind.preset("default") == kind()
     assert kind.preset("paper") != kind()

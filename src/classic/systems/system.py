@@ -93,7 +93,7 @@ BACKBONES: dict[str, Part] = {
     "bert": Part(Bert, BertConfig, TrainConfig.fine_tuning),
     "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen, HeadConfig.frozen),
     "w2v": Part(W2v, W2vConfig, TrainConfig.words, HeadConfig.frozen),
-    "gpt2": Part(Gpt2, Gpt2Config),
+    "gpt2": Part(Gpt2, Gpt2Config, TrainConfig.language_model),
 }
 
 

@@ -104,8 +104,12 @@ def test_a_share_that_is_no_probability_is_refused(share: float) -> None:
         TrainConfig(joined=share)
 
 
-def test_what_was_published_joins_nothing() -> None:
-    assert TrainConfig.preset("paper").joined == TrainConfig.preset("authors").joined == 0.0
+def test_only_the_default_recipes_of_encoders_that_learn_join_anything() -> None:
+    assert TrainConfig.preset("default").joined == TrainConfig.fine_tuning().joined > 0
+    nothing = [TrainConfig.preset("paper"), TrainConfig.preset("authors"), TrainConfig.fine_tuning("paper")]
+    nothing += [TrainConfig.preset("default", quick=True), TrainConfig.frozen(), TrainConfig.words()]
+    nothing += [TrainConfig.language_model(), TrainConfig.language_model(quick=True)]
+    assert not any(recipe.joined for recipe in nothing)
 
 
 # --- in the loop ---
