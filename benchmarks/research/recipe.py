@@ -136,7 +136,8 @@ def mean(values: Any) -> float:
 
 def row(result: dict[str, Any]) -> str:
     laptop, budget = result["domains"][SEQUENCE[0]], ", quick" if result["quick"] else ""
-    what = ", ".join(f"{key} {value}" for key, value in result["recipe"].items())
+    recipe = result["recipe"]  # a file of ours has its keys sorted
+    what = ", ".join(f"{key} {recipe[key]}" for key in [*RECIPE, *(key for key in recipe if key not in RECIPE)])
     numbers = [result["accuracy"], result["own_f1"], result["own_f1_when_learned"], laptop["own_f1"]]
     numbers += [result[key] for key in ("others_pooled", "mixed", "one_mind", "unseen_mixed")]
     shown = " | ".join(f"{number:.3f}" for number in numbers)
