@@ -104,6 +104,9 @@ def replace(config: C, changes: dict[str, Any], *, where: str = "configuration")
 class TrainConfig:
     """How a task is trained.
 
+    What is not given is what it was before there was a choice, so that an older store goes on as it began; `preset` says
+    what is best.
+
     Attributes:
         learning_rate: Adam's step size for all weights but the mask embeddings, which have their own.
         epochs: Passes over a small domain.

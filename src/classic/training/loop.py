@@ -172,10 +172,10 @@ class _PhaseRun:
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
         self.seeds.seed_dropout(*place, *([self.workers.rank] if self.workers.rank else []))
-        examples = self._examples(Random(self.seeds.number("join", *place)))
+        examples, pairs = self._examples(Random(self.seeds.number("join", *place)))
         lengths = self.method.model.backbone.lengths(examples)
         generator = self.seeds.generator("shuffle", *place)
-        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator)
+        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator, pairs)
         sums: dict[str, float] = {}
         self.method.train()
         for number, rows in enumerate(rows_of_batches):
@@ -196,16 +196,17 @@ class _PhaseRun:
             self._wait(self.config.patience, better=record["best"])
         return record
 
-    def _examples(self, draw: Random) -> Sequence[Example]:
-        """The phase's examples as this epoch reads them; one that would be too long for the backbone is not joined."""
-        given = self.phase.examples
+    def _examples(self, draw: Random) -> tuple[Sequence[Example], list[tuple[int, int]]]:
+        """The phase's examples as this epoch reads them, and the rows that share a text; none is too long to be read."""
+        given, backbone = self.phase.examples, self.method.model.backbone
         if not self.config.joined:
-            return given
-        joined = join_sentences(given, self.config.joined, draw)
-        cut = self.method.model.backbone.truncated(joined)
-        examples = [plain if too_long else one for plain, one, too_long in zip(given, joined, cut, strict=True)]
-        self.method.model.backbone.prepare(examples)
-        return examples
+            return given, []
+        examples, pairs = join_sentences(given, self.config.joined, draw)
+        cut = backbone.truncated(examples)
+        for row in (row for pair in pairs if any(cut[one] for one in pair) for row in pair):
+            examples[row] = given[row]
+        backbone.prepare(examples)
+        return examples, [(row, mate) for row, mate in pairs if examples[row] is not given[row]]
 
     def _train_step(self, examples: Sequence[Example], rows: list[int], step: Step) -> dict[str, float]:
         rows = self.workers.share(rows)
