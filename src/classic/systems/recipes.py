@@ -87,7 +87,13 @@ _TRAINING = (
     ),
     # benchmarks/research/recipe.md: with fewer passes joined sentences had not helped mixed ones yet.
     rule(
-        {"train.epochs": 6, "train.large_epochs": 4, "train.selection": "last", "train.joined": 0.5},
+        {
+            "train.epochs": 6,
+            "train.large_epochs": 4,
+            "train.selection": "last",
+            "train.joined": 0.5,
+            "train.precision": "fastest",
+        },
         preset="default",
         budget="full",
         backbone=("bert", "bert_adapter"),
