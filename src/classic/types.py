@@ -63,7 +63,7 @@ class Example:
     span: tuple[int, int] | None = None
 
 
-def make_example(sentence: str, aspect: str | tuple[int, int]) -> Example:
+def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
     """An example to be predicted, from an aspect term or its span; refuses what cannot be meant."""
     if isinstance(aspect, tuple):
         start, end = aspect

@@ -20,7 +20,7 @@ from classic.backbones.w2v import W2v
 from classic.benchmark.runs.engines import find
 from classic.benchmark.runs.engines.local import Local
 from classic.benchmark.runs.identity import versions_of
-from classic.benchmark.runs.job import Job, claimed, execute
+from classic.benchmark.runs.job import BenchJob, claimed, execute
 from classic.benchmark.runs.outside import split
 from classic.benchmark.runs.results import TIDY, read_results
 from classic.benchmark.runs.runner import Plan, carry_out, plan, provenance
@@ -63,7 +63,7 @@ def spec(data: Path, tiny_encoder: Path) -> Spec:
 class InThisProcess:
     """Carries jobs out at once."""
 
-    def run(self, jobs: Sequence[Job], tell: Any, done: Any) -> Any:
+    def run(self, jobs: Sequence[BenchJob], tell: Any, done: Any) -> Any:
         for job in jobs:
             yield execute(job, progress=tell)
 

@@ -11,7 +11,7 @@ import typer
 
 from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch
 from classic.errors import DataError, InputError
-from classic.types import Example, Prediction, make_example
+from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
@@ -128,9 +128,9 @@ def _opener(
         card = read_card(store)
 
         def open_exported() -> Answering:
-            from classic.runtime import Predictor
+            from classic.runtime import ExportedPredictor
 
-            predictor = Predictor(store, threads)
+            predictor = ExportedPredictor(store, threads)
             predictor.clauses = clauses
             return predictor
 
@@ -214,7 +214,7 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
         if not separator or not start.isdigit() or not end.isdigit():
             raise InputError(f"span {entry!r}", fix="write START:END, e.g. 4:11")
         places.append((int(start), int(end)))
-    return [make_example(sentence, place) for place in places]
+    return [example_about(sentence, place) for place in places]
 
 
 def _from_standard_input() -> Iterator[Example]:

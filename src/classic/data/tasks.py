@@ -16,7 +16,6 @@ from classic.types import Example, Task
 SPLITS = ("train", "valid", "test")
 _STEMS = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 _ENVIRONMENT = "CLASSIC_DATA"
-_DEVELOPER_DEFAULT = Path("..", "shared", "data", "asc19")
 
 
 def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
@@ -81,21 +80,18 @@ def task_hash(task: Task) -> str:
 
 
 def data_root() -> Path:
-    """The folder with the paper's 19 domains: ``CLASSIC_DATA``, or the one beside the repository.
+    """The folder with the paper's 19 domains, named by the environment variable ``CLASSIC_DATA``.
 
     Raises:
         InputError: It is not there; the message tells how to set it.
     """
     fix = f"set the environment variable {_ENVIRONMENT} to the folder that holds Bing3Domains, ..., asc_random"
-    if given := os.environ.get(_ENVIRONMENT):
-        if not Path(given).is_dir():
-            raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
-        return Path(given)
-    repository = Path(__file__).resolve().parents[3]
-    for base in (Path.cwd(), repository):
-        if (base / _DEVELOPER_DEFAULT).is_dir():
-            return (base / _DEVELOPER_DEFAULT).resolve()
-    raise InputError("the data of the paper's 19 domains were not found", fix=fix)
+    given = os.environ.get(_ENVIRONMENT)
+    if not given:
+        raise InputError("the data of the paper's 19 domains were not found", fix=fix)
+    if not Path(given).is_dir():
+        raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
+    return Path(given)
 
 
 def load_domain(name: str) -> Task:

@@ -17,6 +17,7 @@ from classic.model import Model
 from classic.modules.averaging import RunningAverage
 from classic.modules.domain_map import DomainMap
 from classic.modules.keeping import Keeping
+from classic.modules.private import PrivateCopies
 from classic.seeding import Seeds
 from classic.types import POLARITIES, Batch, Example, Output, Step, Task
 
@@ -207,6 +208,10 @@ class Method(nn.Module):
         kept |= {name: buffer for name, buffer in self.named_buffers() if name in persistent}
         return kept
 
+    def settled(self) -> set[str]:
+        """Names of kept tensors that no step of a task changes: copies of earlier tasks' weights, often the most of all."""
+        return {f"{name}.copies" for name, part in self.named_modules() if isinstance(part, PrivateCopies)}
+
     def published_parameters(self, tasks: int) -> int:
         """Parameters the published method has after so many tasks besides those that exist here (masks kept as bits)."""
         return 0
@@ -242,4 +247,6 @@ class Method(nn.Module):
                 else:
                     path, _, leaf = name.rpartition(".")
                     owner = self.get_submodule(path)
+                    if getattr(owner, leaf) is value:  # a settled one, handed back as it is
+                        continue
                     setattr(owner, leaf, value.clone().to(getattr(owner, leaf).device))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from classic.errors import InputError
 from classic.runtime.clauses import blend, with_clauses
-from classic.types import POLARITIES, Example, Polarity, Prediction, make_example
+from classic.types import POLARITIES, Example, Polarity, Prediction, example_about
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
@@ -57,7 +57,7 @@ class Answering(ABC):
             aspects: Aspect terms, or character spans (start, end) of them in the sentence.
             domain: The domain, in a store that learns task-incrementally; not needed otherwise.
         """
-        examples = [make_example(sentence, aspect) for aspect in aspects]
+        examples = [example_about(sentence, aspect) for aspect in aspects]
         return list(self.stream(examples, domain=domain))
 
     def stream(

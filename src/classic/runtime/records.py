@@ -11,7 +11,6 @@ from typing import Any
 from classic.data.writers import safe_cell
 from classic.types import Prediction
 
-FORMS = ("jsonl", "csv")
 _COLUMNS = (
     *("sentence", "aspect", "polarity", "positive", "negative", "neutral"),
     *("nearest_domain", "unfamiliar", "truncated", "version", "start", "end"),

@@ -113,7 +113,8 @@ def main() -> None:
 
 def _explain(error: BaseException, gibibytes: float) -> dict[str, str]:
     """One sentence about what went wrong, without any text of the domain."""
-    from classic.errors import TrainingError
+    from classic.errors import DiskError, TrainingError
+    from classic.files import is_disk_error
 
     if isinstance(error, TrainingError):
         return {"message": "training did not converge: the loss is not finite", "fix": error.fix}
@@ -122,6 +123,10 @@ def _explain(error: BaseException, gibibytes: float) -> dict[str, str]:
             "message": f"teaching needs more memory than its limit of {gibibytes:g} GiB",
             "fix": "start the service with a larger --teach-memory, or teach fewer rows",
         }
+    if isinstance(error, DiskError):
+        return {"message": f"the disk cannot be written: {error.reason}", "fix": "make room on it, then teach again"}
+    if is_disk_error(error):
+        return {"message": "the disk is full or cannot be written", "fix": "make room on it, then teach again"}
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
     return {"message": f"teaching failed ({type(error).__name__} at {place})", "fix": "see the service's log"}

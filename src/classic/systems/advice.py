@@ -13,7 +13,7 @@ _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Requirements:
     """What a user may keep, and knows.
 
     Attributes:
@@ -31,7 +31,7 @@ class Wishes:
     domains: int = 19
 
 
-def against(name: str, wishes: Wishes) -> list[str]:
+def against(name: str, wishes: Requirements) -> list[str]:
     """What speaks against a method; nothing where it fits."""
     method = METHODS[name].build
     found = []

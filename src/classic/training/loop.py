@@ -47,7 +47,7 @@ class Watcher(Protocol):
         """An epoch ended; its record."""
 
 
-class Silence:
+class NoWatcher:
     """Nobody looks on."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
@@ -95,7 +95,7 @@ def learn_task(
         watcher: Who looks on.
         workers: The processes that learn together.
     """
-    watcher, workers = watcher or Silence(), workers or Workers()
+    watcher, workers = watcher or NoWatcher(), workers or Workers()
     if method.in_task:
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()
@@ -172,10 +172,10 @@ class _PhaseRun:
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
         self.seeds.seed_dropout(*place, *([self.workers.rank] if self.workers.rank else []))
-        examples = self._examples(Random(self.seeds.number("join", *place)))
+        examples, pairs = self._examples(Random(self.seeds.number("join", *place)))
         lengths = self.method.model.backbone.lengths(examples)
         generator = self.seeds.generator("shuffle", *place)
-        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator)
+        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator, pairs)
         sums: dict[str, float] = {}
         pulls: dict[str, float] = {}
         self.method.train()
@@ -201,16 +201,17 @@ class _PhaseRun:
             self._wait(self.config.patience, better=record["best"])
         return record
 
-    def _examples(self, draw: Random) -> Sequence[Example]:
-        """The phase's examples as this epoch reads them; one that would be too long for the backbone is not joined."""
-        given = self.phase.examples
+    def _examples(self, draw: Random) -> tuple[Sequence[Example], list[tuple[int, int]]]:
+        """The phase's examples as this epoch reads them, and the rows that share a text; none is too long to be read."""
+        given, backbone = self.phase.examples, self.method.model.backbone
         if not self.config.joined:
-            return given
-        joined = join_sentences(given, self.config.joined, draw)
-        cut = self.method.model.backbone.truncated(joined)
-        examples = [plain if too_long else one for plain, one, too_long in zip(given, joined, cut, strict=True)]
-        self.method.model.backbone.prepare(examples)
-        return examples
+            return given, []
+        examples, pairs = join_sentences(given, self.config.joined, draw)
+        cut = backbone.truncated(examples)
+        for row in (row for pair in pairs if any(cut[one] for one in pair) for row in pair):
+            examples[row] = given[row]
+        backbone.prepare(examples)
+        return examples, [(row, mate) for row, mate in pairs if examples[row] is not given[row]]
 
     def _train_step(self, examples: Sequence[Example], rows: list[int], step: Step) -> dict[str, float]:
         rows = self.workers.share(rows)
@@ -254,7 +255,7 @@ class _PhaseRun:
         record["best"] = score > self.best_score
         if record["best"]:
             self.best_score = score
-            self.best = {name: tensor.clone() for name, tensor in self.method.tensors().items()}
+            self.best = {name: tensor.clone() for name, tensor in self._moving().items()}
             self.best_facts = self.method.facts()
 
     def _wait(self, patience: int, *, better: bool) -> None:
@@ -266,10 +267,19 @@ class _PhaseRun:
 
     def restore_best(self) -> None:
         if self.best:
-            self.method.restore(self.best_facts, self.best)
+            self.method.restore(self.best_facts, self._settled() | self.best)
+
+    def _moving(self) -> dict[str, Tensor]:
+        """What training changes; the rest is as the last version has it, and is neither copied nor saved."""
+        settled = self.method.settled()
+        return {name: tensor for name, tensor in self.method.tensors().items() if name not in settled}
+
+    def _settled(self) -> dict[str, Tensor]:
+        settled = self.method.settled()
+        return {name: tensor for name, tensor in self.method.tensors().items() if name in settled}
 
     def state(self, counters: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {f"model/{name}": tensor for name, tensor in self.method.tensors().items()}
+        tensors = {f"model/{name}": tensor for name, tensor in self._moving().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser_tensors(self.optimiser).items()}
         own: dict[str, Any] = {"facts": self.method.facts(), "best_facts": self.best_facts}
@@ -281,7 +291,7 @@ class _PhaseRun:
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
-        self.method.restore(counters["facts"], parts["model"])
+        self.method.restore(counters["facts"], self._settled() | parts["model"])
         self.best, self.best_facts = parts["best"], counters["best_facts"]
         load_optimiser(self.optimiser, parts["optimiser"])
         self.epoch, self.best_score = counters["epoch"], counters["best_score"]

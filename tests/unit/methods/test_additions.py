@@ -18,7 +18,7 @@ from classic.seeding import Seeds
 from classic.systems.names import parse
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Step, Task
 
 MakeSystem = Callable[..., SystemConfig]
@@ -84,7 +84,7 @@ def test_an_average_stays_and_training_goes_on_when_a_run_is_killed(
     class Killed(Exception):
         pass
 
-    class Killer(Silence):
+    class Killer(NoWatcher):
         def on_step(self, step: Step, terms: dict[str, float]) -> None:
             if (step.epoch, step.batch) == (1, 1):
                 raise Killed

@@ -12,7 +12,7 @@ import torch
 from classic.methods.joint import Retrain
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Scenario, Step, Task
 
 MakeSystem = Callable[..., SystemConfig]
@@ -84,7 +84,7 @@ def test_epochs_are_compared_on_all_domains_in_dil(tiny_system: MakeSystem, toy_
     method = make(config)
     learn_task(method, toy_tasks[0], config.train, Seeds(0))
 
-    class Watch(Silence):
+    class Watch(NoWatcher):
         batches = 0
 
         def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:

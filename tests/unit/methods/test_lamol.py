@@ -16,7 +16,7 @@ from classic.methods.lamol import Lamol, pseudo_counts
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import POLARITIES, Example, Polarity, Scenario, Step, Task
 
 STEP = Step(0, 0, 1, 0, 1)
@@ -312,7 +312,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run in the middle of its second epoch."""
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:

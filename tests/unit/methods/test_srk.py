@@ -20,7 +20,7 @@ from classic.modules.heads import Head
 from classic.modules.recurrent import ClippedGru, GruReader, leaky_clip
 from classic.seeding import Seeds
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Scenario, Step, Task, TaskId
 
 TRAIN = TrainConfig(learning_rate=0.01, epochs=3, large_epochs=3, batch_size=8)
@@ -140,7 +140,7 @@ def test_units_that_are_all_alike_are_as_free_as_can_be(tiny_encoder: Path) -> N
     assert torch.equal(method.free(torch.full((64,), 7.0)), torch.ones(64))
 
 
-class Picture(Silence):
+class Picture(NoWatcher):
     """A method's tensors at the start of a task's training."""
 
     def __init__(self, method: Srk) -> None:
@@ -253,7 +253,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run in its second epoch."""
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:

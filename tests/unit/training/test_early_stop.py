@@ -19,7 +19,7 @@ from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training import loop
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, TaskLog, learn_task
+from classic.training.loop import NoWatcher, TaskLog, learn_task
 from classic.training.optimiser import build_optimiser, load_optimiser, optimiser_tensors, set_rate
 from classic.types import Example, Scenario, Task
 
@@ -49,7 +49,7 @@ class Script:
         return loss, 0.5
 
 
-class Memory(Silence):
+class Memory(NoWatcher):
     """Remembers rates and weights after every epoch."""
 
     def __init__(self, method: Method) -> None:

@@ -19,7 +19,7 @@ from classic.methods.base import Method
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task, validate
+from classic.training.loop import NoWatcher, learn_task, validate
 from classic.types import Scenario, Step, Task, TaskId
 
 MakeSystem = Callable[..., SystemConfig]
@@ -30,7 +30,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run at one place."""
 
     def __init__(self, place: tuple[Any, ...]) -> None:
@@ -121,7 +121,8 @@ def test_a_run_killed_anywhere_ends_with_the_same_bytes(
     name: str, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path
 ) -> None:
     preset, kind, scenario = SYSTEMS[name]
-    base = Base(tiny_system(preset, kind, scenario, {"train.learning_rate": 1e-3}), toy_tasks[0])
+    changes = {"train.learning_rate": 1e-3, "train.joined": 0.5}
+    base = Base(tiny_system(preset, kind, scenario, changes), toy_tasks[0])
     train, task = base.config.train, toy_tasks[1]
     whole = base.fresh()
     log = learn_task(whole, task, train, Seeds(0))
@@ -229,7 +230,7 @@ def test_looking_on_changes_nothing(tiny_system: MakeSystem, toy_tasks: tuple[Ta
     learn_task(alone, toy_tasks[0], config.train, Seeds(0))
     seen: list[str] = []
 
-    class Watch(Silence):
+    class Watch(NoWatcher):
         def on_step(self, step: Step, terms: dict[str, float]) -> None:
             seen.append(",".join(sorted(terms)))
             torch.rand(0)
@@ -242,7 +243,7 @@ def test_looking_on_changes_nothing(tiny_system: MakeSystem, toy_tasks: tuple[Ta
 # --- the best epoch ---
 
 
-class Memory(Silence):
+class Memory(NoWatcher):
     """Remembers the weights after every epoch."""
 
     def __init__(self, method: Method) -> None:
