@@ -156,7 +156,7 @@ class _PhaseRun:
         self.epochs = config.epochs_for(len(phase.examples))
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
         self.parameters = [p for group in phase.groups for p in group.parameters]
-        self.optimiser = build_optimiser(phase.groups, config)
+        self.optimiser = build_optimiser(phase.groups, config, self.epochs * self.batches)
         self.epoch = 0
         self.best: dict[str, Tensor] = {}
         self.best_facts: dict[str, Any] = {}
@@ -177,18 +177,23 @@ class _PhaseRun:
         generator = self.seeds.generator("shuffle", *place)
         rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator, pairs)
         sums: dict[str, float] = {}
+        pulls: dict[str, float] = {}
         self.method.train()
         for number, rows in enumerate(rows_of_batches):
             step = Step(self.index, self.epoch, self.epochs, number, len(rows_of_batches))
             terms = self._train_step(examples, rows, step)
             for name, value in terms.items():
                 sums[name] = sums.get(name, 0.0) + value
+            for name, value in self.method.shares().items():
+                pulls[name] = pulls.get(name, 0.0) + value
             watcher.on_step(step, terms)
         record: dict[str, Any] = {
             "phase": self.phase.name,
             "epoch": self.epoch,
             "terms": {name: value / len(rows_of_batches) for name, value in sums.items()},
         }
+        if pulls:
+            record["shares"] = {name: value / len(rows_of_batches) for name, value in pulls.items()}
         self.epoch += 1
         self._validate(record)
         if self.config.patience is not None:
@@ -226,6 +231,7 @@ class _PhaseRun:
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         self.workers.average_gradients(self.parameters)
+        self.workers.average(self.method.agreed())
         self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
         for group in self.phase.groups:  # each by itself: embeddings must not crowd out weights
@@ -257,7 +263,7 @@ class _PhaseRun:
         self.waited = 0 if better else self.waited + 1
         if self.waited >= patience:
             self.waited, self.cuts = 0, self.cuts + 1
-            self.optimiser = build_optimiser(self.phase.groups, self.config)
+            self.optimiser = build_optimiser(self.phase.groups, self.config, self.epochs * self.batches)
 
     def restore_best(self) -> None:
         if self.best:
