@@ -84,6 +84,11 @@ def describe_version(version: Version, console: Console | None = None) -> None:
             "adapter units",
             f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared with earlier domains, {capacity['free']:.1%} free",
         )
+    if masks := record.get("masks"):
+        table.add_row(
+            "masks",
+            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} of earlier domains reused",
+        )
     if transfer := record.get("transfer"):
         ranked = sorted(zip(transfer[:-1], record["domains"], strict=False), reverse=True)[:3]
         table.add_row("looked most at", ", ".join(f"{name} ({share:.0%})" for share, name in ranked))
