@@ -238,9 +238,16 @@ _METHODS = (
         scenario=Scenario.DIL,
         average=True,
     ),
-    # HAT's masks over a network of a few hundred units: the first task wants more of them than of thousands.
+    # HAT's masks over a small network that is trained from nothing: a mask that moves as far as an adapter's shuts units
+    # before they have learned anything.
     rule(
-        {"method.gates.fresh_first": 0.5},
+        {
+            "method.gates.fresh_first": 0.6,
+            "method.gates.fresh": 0.05,
+            "method.gates.pressure": 0.05,
+            "method.gates.travel": 0.4,
+            "method.gates.clamp": 0.4,
+        },
         preset="default",
         method="hat",
         backbone=_TOKENS,
