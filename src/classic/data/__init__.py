@@ -6,6 +6,7 @@ from classic.data.domains import DOMAINS, Domain, domain
 from classic.data.readers import Note, Row, detect_format, iter_rows, read_examples, read_rows
 from classic.data.sequences import order, read_orders
 from classic.data.splits import Split, split_examples
+from classic.data.starter import load_starter, starter_domains, starter_task
 from classic.data.tasks import data_root, load_domain, load_task, task_hash
 from classic.data.writers import write_examples
 
@@ -26,12 +27,15 @@ __all__ = [
     "iter_rows",
     "load_demo",
     "load_domain",
+    "load_starter",
     "load_task",
     "order",
     "read_examples",
     "read_orders",
     "read_rows",
     "split_examples",
+    "starter_domains",
+    "starter_task",
     "task_hash",
     "write_examples",
 ]

@@ -29,7 +29,7 @@ from classic.systems.system import SystemConfig
 SHA256 = ""  # of the shipped file; "" where none is shipped
 FORMAT = 1
 _FILE = "starter.safetensors"
-_DECIDES = ("method", "backbone", "scenario", "task_id", "method_config", "backbone_config", "additions")
+_DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
 _WHERE_IT_TRAINED = "live"  # leaf name: where averaged weights stood; not needed, training goes on from the average
 
 
