@@ -48,6 +48,9 @@ def learn(
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
     device: Device = "auto",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print every epoch: losses, how hard each pulls, validation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
@@ -75,6 +78,7 @@ def learn(
     from classic.errors import InputError
     from classic.learning.learner import begin
     from classic.learning.teach import check_task, teach
+    from classic.systems.effects import refuse_idle
     from classic.systems.system import SystemConfig
     from classic.types import Scenario
 
@@ -92,8 +96,9 @@ def learn(
             scenario=Scenario(scenario or "dil"),
             changes=changes,
         )
+        refuse_idle(chosen, changes)
     opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
-    with TrainingProgress(quiet=as_json) as progress:
+    with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
         version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})

@@ -16,7 +16,8 @@ from classic.types import Step
 class TrainingProgress:
     """A progress bar with the terms of the loss and the time left; on standard error, so that pipes stay clean."""
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
+        self._verbose = verbose
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -53,7 +54,19 @@ class TrainingProgress:
         self._progress.update(self._bar, completed=step.epoch * self._batches + step.batch + 1, terms=shown)
 
     def on_epoch(self, record: dict[str, Any]) -> None:
-        """Nothing: the bar says enough."""
+        """Prints an epoch, if it is wanted; else the bar says enough."""
+        if self._verbose:
+            self._progress.console.print(describe_epoch(record), highlight=False)
+
+
+def describe_epoch(record: dict[str, Any]) -> str:
+    """An epoch in one line: the terms of the loss, how hard each pulls beside the cross-entropy, validation."""
+    parts = ["losses " + ", ".join(f"{name} {value:.3f}" for name, value in record["terms"].items())]
+    if shares := record.get("shares"):
+        parts.append("pull beside ce " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+    if "valid_loss" in record:
+        parts.append(f"validation loss {record['valid_loss']:.3f}, macro-F1 {record['valid_f1']:.3f}")
+    return f"epoch {record['epoch'] + 1}: " + "; ".join(parts)
 
 
 def describe_version(version: Version, console: Console | None = None) -> None:
@@ -70,6 +83,11 @@ def describe_version(version: Version, console: Console | None = None) -> None:
         table.add_row(
             "adapter units",
             f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared with earlier domains, {capacity['free']:.1%} free",
+        )
+    if masks := record.get("masks"):
+        table.add_row(
+            "masks",
+            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} of earlier domains reused",
         )
     if transfer := record.get("transfer"):
         ranked = sorted(zip(transfer[:-1], record["domains"], strict=False), reverse=True)[:3]

@@ -134,8 +134,17 @@ def task_facts(store: Store, tasks: Sequence[Task], *, rule: TaskId | None = Non
             "final": score(last[name], task.classes) | last[name],
             "seconds": _cost(store, version)["seconds"],
             "cpu_seconds": _cost(store, version)["cpu_seconds"],
-        } | {name: version.record.get(name) for name in ("bytes_kept", "capacity", "overlap", "transfer")}
+            "pulls": _pulls(version),
+        } | {name: version.record.get(name) for name in ("bytes_kept", "capacity", "overlap", "transfer", "masks")}
     return found
+
+
+def _pulls(version: Version) -> dict[str, float] | None:
+    """How hard each further loss pulled beside the cross-entropy: the mean over the epochs of a task."""
+    measured = [epoch["shares"] for epoch in version.record["epochs"] if epoch.get("shares")]
+    if not measured:
+        return None
+    return {name: sum(each.get(name, 0.0) for each in measured) / len(measured) for name in measured[-1]}
 
 
 def tensors_digest(tensors: dict[str, Any]) -> str:

@@ -16,6 +16,8 @@ TABLES: tuple[TableName, ...] = ("main", "til", "ablation", "std", "cost", "sear
 UPPER_BOUNDS = ("joint@bert_adapter/dil", "retrain@bert_adapter/dil")
 RELATED = ("bcl@bert_adapter/til",)
 ADDITIONS = (  # CLASSIC without what we added to the paper's
+    "classic-masks@bert_adapter/dil",
+    "ncl+reader+average@bert_adapter/dil",
     "classic-shares@bert_adapter/dil",
     "classic-domains@bert_adapter/dil",
     "classic-belief@bert_adapter/dil",
