@@ -1,6 +1,6 @@
 """Makes docs/index.md from README.md: the same page, with links as the documentation has them.
 
-    python docs/make_index.py
+python docs/make_index.py
 """
 
 from __future__ import annotations
