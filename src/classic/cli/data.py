@@ -121,8 +121,8 @@ def convert(
 ) -> None:
     """Convert a data file of any known format to CSV, TSV or JSONL.
 
-    Known formats: the authors' JSON, SemEval-2014 XML, Hu & Liu annotations (also inside a zip:
-    FILE.zip/MEMBER), CSV, TSV, JSONL, Parquet and PyABSA blocks, told apart by their content.
+    Known formats: CSV, TSV, JSONL, Excel, Parquet, SemEval-2014/15/16 XML, Hu & Liu annotations (also inside a zip:
+    FILE.zip/MEMBER), the authors' JSON, PyABSA blocks, ASTE and quad lines, told apart by their content.
 
     In CSV a quote is put before cells that begin with = + - @, tab or line end, so that no spreadsheet
     runs them as formulas. JSONL, and CSV with --raw, keep every text as it is.

@@ -219,6 +219,7 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
 
 def _from_standard_input() -> Iterator[Example]:
     """JSON lines, as they come."""
+    from classic.data.readers import BadRow
     from classic.data.readers.jsonl import parse_line
 
     place = "<standard input>"
@@ -228,6 +229,8 @@ def _from_standard_input() -> Iterator[Example]:
         except UnicodeDecodeError:
             raise DataError("not UTF-8", path=place, line=number, expected="JSON lines in UTF-8") from None
         for row in parse_line(line.rstrip("\r\n"), number, place, labelled=False):
+            if isinstance(row, BadRow):
+                raise row.error
             yield row.example
 
 
