@@ -107,6 +107,14 @@ class IncompatibleError(InputError):
     """Two parts that cannot work together were asked to (a method and a backbone, a scenario and a rule)."""
 
 
+NEEDED_TO_LEARN = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
+"""What the extra `learn` brings and a light installation lacks."""
+
+
+class MissingExtraError(InputError, ModuleNotFoundError):
+    """A part was asked for whose extra is not installed."""
+
+
 def unknown_name(kind: str, name: str, known: list[str], *, where: str = "") -> InputError:
     """Builds the error for a name that is not in a fixed list, with the nearest one as a suggestion."""
     close = get_close_matches(name, known, n=1)

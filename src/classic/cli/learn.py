@@ -15,7 +15,7 @@ def learn(
     path: Annotated[
         Path,
         typer.Argument(
-            help="Labelled data: a file (CSV, TSV, JSONL, Excel, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
+            help="Labelled data: a file (CSV, JSONL, Excel, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
             "folder with train, dev and test files.",
             metavar="DATA",
             show_default=False,

@@ -9,9 +9,8 @@ import typer
 
 from classic._version import __version__
 from classic.cli import bench, data, demo, encoders, evaluate, export, learn, predict, report, serve, store, systems
-from classic.errors import ClassicError, InputError
+from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
 
-_LEARNING = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
 _EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
 
 app = typer.Typer(
@@ -88,7 +87,7 @@ def _call() -> None:
         app()
     except ModuleNotFoundError as error:
         missing, command = (error.name or "").partition(".")[0], sys.argv[1]
-        if missing not in _LEARNING:  # a bug, or somebody's own method
+        if missing not in NEEDED_TO_LEARN:  # a bug, or somebody's own method
             raise
         fix = f"pip install 'classic-asc[{_EXTRAS.get(command, 'learn')}]'"
         if command == "predict":

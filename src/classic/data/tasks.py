@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from classic.data.domains import domain
+from classic.data.memory import to_examples
 from classic.data.readers import Note, Row, read_rows
 from classic.data.splits import split_examples
-from classic.errors import DataError, InputError
+from classic.errors import DataError, InputError, unknown_name
 from classic.types import Example, Task
 
 SPLITS = ("train", "valid", "test")
@@ -33,6 +35,35 @@ def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
         return Task(name, *(_examples(rows.get(split, [])) for split in SPLITS))
     parts = split_examples(_examples(read_rows(path)), seed=seed)
     return Task(name, parts.train, parts.valid, parts.test)
+
+
+def make_task(name: str, data: object, *, seed: int = 0) -> Task:
+    """A task of whatever its data is in: a file or folder, splits by name, or rows.
+
+    >>> rows = [("Soft bed.", "bed", "positive"), ("Noisy lift.", "lift", "negative")]
+    >>> make_task("hotel", {"train": rows, "test": rows}).classes
+    (<Polarity.POSITIVE: 'positive'>, <Polarity.NEGATIVE: 'negative'>)
+
+    Args:
+        name: What the task is to be called.
+        data: A task; a path, see `load_task`; a mapping from train, valid (or dev, validation, val) and test to rows; or
+            rows, which are then split 80/10/10 by sentence. Rows are what `classic.data.to_examples` takes.
+        seed: Chooses the split.
+    """
+    if isinstance(data, Task):
+        return data
+    if isinstance(data, str | Path):
+        return load_task(name, data, seed=seed)
+    if not isinstance(data, Mapping):
+        parts = split_examples(to_examples(data), seed=seed)
+        return Task(name, parts.train, parts.valid, parts.test)
+    found: dict[str, tuple[Example, ...]] = {}
+    for part, rows in data.items():
+        split = next((split for split, stems in _STEMS.items() if str(part).casefold() in stems), None)
+        if split is None:
+            raise unknown_name("split", str(part), [stem for stems in _STEMS.values() for stem in stems])
+        found[split] = tuple(to_examples(rows))
+    return Task(name, *(found.get(split, ()) for split in SPLITS))
 
 
 def split_files(folder: str | Path) -> dict[str, Path]:
