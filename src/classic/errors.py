@@ -51,6 +51,7 @@ class DataError(InputError):
         self.line = line
         self.column = column
         self.expected = expected
+        self.told = f"line {line}: {what}" if line is not None else what
         place = self.path
         if line is not None:
             place += f":{line}"

@@ -215,3 +215,8 @@ class Prediction:
     unfamiliar: bool
     truncated: bool = False
     version: int = field(default=0)
+
+    @property
+    def aspect_found(self) -> bool:
+        """Whether the aspect occurs in the sentence; an answer about one that does not is a guess."""
+        return self.span is not None or self.aspect.casefold() in self.sentence.casefold()

@@ -13,6 +13,8 @@ from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
 
 _EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
 
+_RESUMED = {"demo", "learn", "bench"}  # commands that take up their work; `predict` says itself what is written
+
 app = typer.Typer(
     name="classic",
     no_args_is_help=True,
@@ -74,7 +76,11 @@ def run() -> None:
         sys.exit(error.exit_code)
     except SystemExit as end:
         if end.code == 130:  # typer makes this of Ctrl-C, without a word
-            sys.stderr.write("\nInterrupted. What was learned so far is kept; the same command goes on from there.\n")
+            command = sys.argv[1] if len(sys.argv) > 1 else ""
+            kept = (
+                " What was learned so far is kept; the same command goes on from there." if command in _RESUMED else ""
+            )
+            sys.stderr.write(f"\nInterrupted.{kept}\n")
         raise
     except BrokenPipeError:  # `classic predict ... | head`
         sys.stderr.close()
