@@ -14,7 +14,6 @@ from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare
 from classic.cli.predict_files import Survey, check_on_error, entries, from_standard_input, into_file, survey
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
-from classic.runtime.answering import WINDOW
 from classic.types import Example, Prediction, make_example
 
 if TYPE_CHECKING:
@@ -127,6 +126,8 @@ def predict(
         _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
         return
     # On the other side of a pipe somebody may be waiting for an answer before asking again.
+    from classic.runtime.answering import WINDOW
+
     window = batch_size if text == "-" else WINDOW
     _write(predictor, rows, form or "jsonl", known, on_error == "mark", domain, batch_size, window)
 

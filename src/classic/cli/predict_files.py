@@ -96,9 +96,7 @@ def into_file(
     """Answers rows into a file, with a bar on standard error, and says the truth when it is stopped."""
     import uuid
 
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+    from classic.cli.progress import RowProgress
     from classic.prediction.bulk import describe_input, predict_file
     from classic.runtime.records import columns
 
@@ -107,37 +105,24 @@ def into_file(
     asked = {"input": uuid.uuid4().hex if source is None else describe_input(source), "on_error": on_error}
     total = None if known is None else known.rows - (0 if marked else known.count)
     kept = 0
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        bar = progress.add_task("loading the model", total=total, rate="")
+    with RowProgress() as progress:
+        progress.begin("loading the model", total)
 
         def on_start(done: int) -> None:
             nonlocal kept
             kept = done
-            progress.reset(bar, total=total, completed=done, description="predicting", rate="")
-
-        def on_answer() -> None:
-            task = progress.tasks[bar]
-            progress.update(bar, advance=1, rate=f"{task.speed:,.0f} rows/s" if task.speed else "")
+            progress.begin("predicting", total, done)
 
         def on_chunk(done: int) -> None:
             nonlocal kept
             kept = done
-            progress.update(bar, completed=done)
+            progress.at(done)
 
         try:
             names = columns(known.names if known else (), marked=marked)
-            engine = make_engine(on_answer)
+            engine = make_engine(progress.advance)
             written = predict_file(rows, out, form, engine, job | asked, on_chunk, names=names, on_start=on_start)
         except KeyboardInterrupt:
-            progress.stop()
             if source is None:
                 typer.echo("\nNothing is kept: standard input cannot be read again.", err=True)
             else:

@@ -56,6 +56,42 @@ class TrainingProgress:
         """Nothing: the bar says enough."""
 
 
+class RowProgress:
+    """A bar over examples, on standard error: how many are answered, how fast, and the time left."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar = self._progress.add_task("", total=None, rate="")
+
+    def __enter__(self) -> RowProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def begin(self, what: str, total: int | None, done: int = 0) -> None:
+        """Begins a new bar."""
+        self._progress.reset(self._bar, total=total, completed=done, description=what, rate="")
+
+    def at(self, done: int) -> None:
+        """Moves the bar."""
+        speed = self._progress.tasks[0].speed
+        self._progress.update(self._bar, completed=done, rate=f"{speed:,.0f} rows/s" if speed else "")
+
+    def advance(self) -> None:
+        """Moves the bar by one."""
+        self.at(int(self._progress.tasks[0].completed) + 1)
+
+
 def describe_version(version: Version, console: Console | None = None) -> None:
     """Prints what a version learned."""
     console = console or Console()
