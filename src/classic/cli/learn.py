@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from classic.cli.options import AsJson, Device, Settings, StorePath, Threads, prepare_torch, print_json, read_settings
+from classic.data.tasks import check_name
 
 
 def learn(
@@ -45,6 +46,7 @@ def learn(
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
     device: Device = "auto",
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the terms of the loss, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
@@ -58,36 +60,37 @@ def learn(
 
         classic learn reviews.store phones/ --domain phone --threads 2
     """
+    from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
 
-    task = load_task(domain, path)
+    with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
+        progress.on_stage("", f"reading {path}")
+        task = load_task(check_name(domain), path)
+        progress.on_stage("", "loading the programs that learn")
+        where = prepare_torch(threads, device)
+        from classic.config import check_preset
+        from classic.errors import InputError
+        from classic.learning.learner import open_or_create
+        from classic.learning.teach import check_task, teach
+        from classic.systems.system import SystemConfig
+        from classic.types import Scenario
 
-    from classic.cli.progress import TrainingProgress, describe_version
-
-    where = prepare_torch(threads, device)
-    from classic.config import check_preset
-    from classic.errors import InputError
-    from classic.learning.learner import open_or_create
-    from classic.learning.teach import check_task, teach
-    from classic.systems.system import SystemConfig
-    from classic.types import Scenario
-
-    check_task(task)
-    chosen = None
-    changes = read_settings(settings)
-    if encoder:
-        changes["backbone.encoder"] = encoder
-    if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
-        if scenario not in (None, "dil", "til"):
-            raise InputError(f"scenario {scenario!r}", fix="use dil or til")
-        chosen = SystemConfig.preset(
-            check_preset(preset or "default"),
-            method=method or "classic",
-            scenario=Scenario(scenario or "dil"),
-            changes=changes,
-        )
-    opened = open_or_create(store, chosen, seed or 0)
-    with TrainingProgress(quiet=as_json) as progress:
+        check_task(task)
+        chosen = None
+        changes = read_settings(settings)
+        if encoder:
+            changes["backbone.encoder"] = encoder
+        if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
+            if scenario not in (None, "dil", "til"):
+                raise InputError(f"scenario {scenario!r}", fix="use dil or til")
+            chosen = SystemConfig.preset(
+                check_preset(preset or "default"),
+                method=method or "classic",
+                scenario=Scenario(scenario or "dil"),
+                changes=changes,
+            )
+        progress.on_stage(domain, "opening the store")
+        opened = open_or_create(store, chosen, seed or 0)
         version, _ = teach(opened, task, device=where, watcher=progress)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})

@@ -6,29 +6,37 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
 
 from classic.store.store import Version
 from classic.types import Step
 
+_BAR, _LONGEST_NAME = 18, 20  # so that everything fits 80 columns
+
 
 class TrainingProgress:
-    """A progress bar with the terms of the loss and the time left; on standard error, so that pipes stay clean."""
+    """One line of at most 80 columns: domain, epoch, step, time left; on standard error, so that pipes stay clean.
 
-    def __init__(self, quiet: bool = False) -> None:
+    Args:
+        quiet: Whether to show nothing.
+        verbose: Whether the terms of the loss are shown, too; they need a wider terminal.
+        console: Where to show it; standard error if none is given.
+    """
+
+    def __init__(self, quiet: bool = False, verbose: bool = False, console: Console | None = None) -> None:
+        self._verbose = verbose
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[terms]}", style="dim"),
-            TimeElapsedColumn(),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             TimeRemainingColumn(),
-            console=Console(stderr=True, quiet=quiet),
+            BarColumn(bar_width=_BAR),
+            TextColumn("{task.fields[terms]}", style="dim", table_column=Column(no_wrap=True)),
+            console=console or Console(stderr=True, quiet=quiet),
             transient=True,
         )
-        self._bar = self._progress.add_task("reading", total=None, terms="")
-        self._batches = 1
+        self._bar = self._progress.add_task("starting", total=None, terms="")
+        self._name = ""
+        self._epochs = self._batches = 1
 
     def __enter__(self) -> TrainingProgress:
         self._progress.start()
@@ -39,21 +47,34 @@ class TrainingProgress:
     ) -> None:
         self._progress.stop()
 
+    def on_stage(self, task: str, what: str) -> None:
+        """Says what is happening while there are no steps to count."""
+        description = f"{_short(task)}: {what}" if task else what
+        self._progress.reset(self._bar, total=None, description=description, terms="")
+
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Begins a bar of all steps of the phase."""
-        self._batches = batches
-        name = task if phase == "train" else f"{task} ({phase})"
-        self._progress.reset(
-            self._bar, total=epochs * batches, completed=done * batches, description=f"learning {name}", terms=""
-        )
+        self._epochs, self._batches = epochs, batches
+        self._name = _short(task if phase == "train" else f"{task} ({phase})")
+        self._progress.reset(self._bar, total=epochs * batches, completed=done * batches, terms="")
+        self._describe(min(done, epochs - 1), 0)
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:
         """Moves the bar."""
-        shown = " ".join(f"{name} {value:.2f}" for name, value in terms.items())
+        shown = " ".join(f"{name} {value:.2f}" for name, value in terms.items()) if self._verbose else ""
         self._progress.update(self._bar, completed=step.epoch * self._batches + step.batch + 1, terms=shown)
+        self._describe(step.epoch, step.batch + 1)
 
     def on_epoch(self, record: dict[str, Any]) -> None:
         """Nothing: the bar says enough."""
+
+    def _describe(self, epoch: int, step: int) -> None:
+        place = f"epoch {epoch + 1}/{self._epochs}  step {step}/{self._batches}"
+        self._progress.update(self._bar, description=f"{self._name}  {place}  left")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 class RowProgress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,20 @@ from classic.types import Example, Task
 SPLITS = ("train", "valid", "test")
 _STEMS = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 _ENVIRONMENT = "CLASSIC_DATA"
+_LONGEST_NAME = 80
+_NAME = re.compile(rf"[\w.\- ]{{1,{_LONGEST_NAME}}}")
 _DEVELOPER_DEFAULT = Path("..", "shared", "data", "asc19")
+
+
+def check_name(name: str) -> str:
+    """The name of a domain, refused if it is not one: it stands in files, addresses and tables."""
+    if not _NAME.fullmatch(name) or name != name.strip() or set(name) <= {".", " "}:
+        shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+        raise InputError(
+            f"{shown!r} cannot be the name of a domain",
+            fix=f"use letters, digits, spaces and _ - . only, at most {_LONGEST_NAME} of them, and no space at either end",
+        )
+    return name
 
 
 def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
@@ -52,6 +66,7 @@ def make_task(name: str, data: object, *, seed: int = 0) -> Task:
     """
     if isinstance(data, Task):
         return data
+    check_name(name)
     if isinstance(data, str | Path):
         return load_task(name, data, seed=seed)
     if not isinstance(data, Mapping):

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from classic.data.tasks import make_task, task_hash
+from classic.data.tasks import check_name, make_task, task_hash
 from classic.errors import InputError
 from classic.evaluation.answers import answer
 from classic.evaluation.calibration import fit_temperature
@@ -73,11 +73,15 @@ def teach(
                 store.discard_work()
             return done, learner or load_learner(store, device=device)
         if learner is None or learner.domains != store.domains():
+            if watcher:
+                watcher.on_stage(task.name, "loading the model")
             learner = load_learner(store, device=device)
         digest = store.digest()
         job = hashlib.sha256(json_bytes([digest, task.name, data, device, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
         log = learn_task(learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers)
+        if watcher:
+            watcher.on_stage(task.name, "testing")
         record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs}
         run = {
             "seconds": log.seconds,
@@ -109,6 +113,7 @@ def _learned_before(store: Store, task: Task, data: str) -> Version | None:
 
 def check_task(task: Task) -> None:
     """Refuses a domain that cannot be learned, before anything is changed."""
+    check_name(task.name)
     unlabelled = sum(example.polarity is None for part in (task.train, task.valid, task.test) for example in part)
     if unlabelled:
         raise InputError(f"{unlabelled} examples of domain {task.name!r} have no polarity", fix="label them all")

@@ -284,6 +284,9 @@ class Spy:
     def __init__(self, store: Path, copies: Path) -> None:
         self.store, self.copies, self.told = store, copies, ""
 
+    def on_stage(self, *told: Any) -> None:
+        self.told += repr(told)
+
     def on_start(self, *told: Any) -> None:
         self.told += repr(told)
 
