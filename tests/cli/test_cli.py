@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -264,6 +265,24 @@ def test_an_export_is_scored_as_the_store_is(store: Path, data: Path, tmp_path: 
     told = refused("store", "list", tmp_path / "toy.onnx", code=1)
     assert "is an exported folder, not a store" in told
     assert "classic learn" not in told
+
+
+@pytest.mark.parametrize("name", ["", " ", "../evil", "a/b", "a\nb", "x" * 81, ".", " a", "<b>"])
+def test_a_name_that_is_none_is_refused(data: Path, tmp_path: Path, name: str) -> None:
+    told = refused("learn", tmp_path / "new.store", data / "soup", "--domain", name)
+    assert "cannot be the name of a domain" in told
+    assert not (tmp_path / "new.store").exists()
+
+
+def test_errors_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    err = call("learn", tmp_path / "new.store", tmp_path, "--domain", "x" * 81).err
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", err)
+    assert "letters, digits, spaces" in plain
+
+
+def test_the_placeholder_of_a_help_is_shown() -> None:
+    assert "OUT_DIR/DOMAIN/" in ok("data", "demo", "--help").out
 
 
 def two_clauses(data: Path) -> list[dict[str, str]]:

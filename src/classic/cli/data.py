@@ -151,7 +151,7 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Is made if it does not exist.")],
     force: ForceOption = False,
 ) -> None:
-    """Write the six demo domains as CSV files to play with: OUT_DIR/<domain>/{train,valid,test}.csv."""
+    """Write the six demo domains as CSV files to play with: OUT_DIR/DOMAIN/{train,valid,test}.csv."""
     _refuse_existing(_targets(folder, DEMO_DOMAINS), force)
     for name in DEMO_DOMAINS:
         _write_task(load_demo(name), folder / name, "csv")

@@ -72,7 +72,9 @@ def run() -> None:
         from rich.text import Text
 
         console = Console(stderr=True, highlight=False)
-        console.print(Text("Error: ", style="bold red") + Text(str(error)), soft_wrap=True)
+        # A terminal is wrapped between words; a file or a pipe gets every line whole.
+        text = Text.assemble(("Error: ", "bold red"), str(error), overflow="ignore")
+        console.print(text, soft_wrap=not console.is_terminal)
         sys.exit(error.exit_code)
     except SystemExit as end:
         if end.code == 130:  # typer makes this of Ctrl-C, without a word

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from classic.data.domains import domain
+from classic.data.domains import DOMAINS, domain
 from classic.data.memory import to_examples
 from classic.data.readers import Note, Row, read_rows
 from classic.data.splits import split_examples
@@ -136,12 +136,29 @@ def data_root() -> Path:
     if given := os.environ.get(_ENVIRONMENT):
         if not Path(given).is_dir():
             raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
+        _refuse_other_folders(Path(given), fix)
         return Path(given)
     repository = Path(__file__).resolve().parents[3]
     for base in (Path.cwd(), repository):
         if (base / _DEVELOPER_DEFAULT).is_dir():
             return (base / _DEVELOPER_DEFAULT).resolve()
     raise InputError("the data of the paper's 19 domains were not found", fix=fix)
+
+
+def _refuse_other_folders(folder: Path, fix: str) -> None:
+    """A folder one level too high or too low is the likely slip."""
+    if _holds_domains(folder):
+        return
+    near = [folder.parent, *sorted(entry for entry in folder.iterdir() if entry.is_dir())]
+    meant = next((entry for entry in near if _holds_domains(entry)), None)
+    raise InputError(
+        f"{_ENVIRONMENT} names {str(folder)!r}, which holds none of the paper's domains",
+        fix=f"did you mean {str(meant)!r}?" if meant else fix,
+    )
+
+
+def _holds_domains(folder: Path) -> bool:
+    return (folder / "asc_random").is_file() or any((folder / entry.folder).is_dir() for entry in DOMAINS)
 
 
 def load_domain(name: str) -> Task:
