@@ -106,3 +106,18 @@ def test_an_aspect_that_is_not_in_its_sentence_is_flagged(taught_path: Path) -> 
     assert [row["aspect_found"] for row in rows] == [True, False]
     shown = call("predict", taught_path, "the screen is good", "--aspect", "soup", "--threads", 1)
     assert "does not occur in the sentence" in shown.err
+
+
+def test_an_answer_is_explained_by_its_words(taught_path: Path) -> None:
+    sentence = "the screen is good and the soup is bad"
+    (row,) = ok("predict", taught_path, sentence, "--aspect", "screen", "--explain", "--json", "--threads", 1).lines
+    assert [word["text"] for word in row["words"]] == sentence.split()
+    share = row[row["polarity"]]
+    place = sentence.split().index("good")
+    less = sentence.replace("good", "", 1)
+    asked = json.dumps({"sentence": less, "aspect": "screen"})
+    (other,) = ok("predict", taught_path, "-", "--threads", 1, stdin=asked).lines
+    assert row["words"][place]["weight"] == pytest.approx(share - other[row["polarity"]], abs=2e-5)
+    shown = ok("predict", taught_path, sentence, "--aspect", "screen", "--explain", "--threads", 1).out
+    assert "because of" in shown
+    assert "one sentence" in refused("predict", taught_path, "-", "--explain", stdin=asked)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, Device, Settings, StorePath, Threads, prepare_torch, print_json, read_settings
 from classic.data.tasks import check_name
 
@@ -26,16 +27,23 @@ def learn(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False
+            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.",
+            show_default=False,
+            autocompletion=completion.preset,
         ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="Method of a NEW store; see `classic systems`.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Method of a NEW store; see `classic systems`.", show_default=False, autocompletion=completion.method
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
-            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).", show_default=False
+            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).",
+            show_default=False,
+            autocompletion=completion.scenario,
         ),
     ] = None,
     encoder: Annotated[

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch
-from classic.cli.predict_files import Survey, check_on_error, entries, from_standard_input, into_file, survey
+from classic.cli.predict_files import ON_ERROR, Survey, check_on_error, entries, from_standard_input, into_file, survey
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
 from classic.types import Example, Prediction, make_example
@@ -19,6 +20,7 @@ from classic.types import Example, Prediction, make_example
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
 
+_MOST_SHOWN = 8  # words of an explanation
 _ENDINGS = {".csv", ".tsv", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 
 
@@ -49,7 +51,12 @@ def predict(
         typer.Option(help="Aspect as START:END characters of the sentence. May be repeated.", show_default=False),
     ] = None,
     domain: Annotated[
-        str | None, typer.Option(help="The domain; only in a store that learns task-incrementally.", show_default=False)
+        str | None,
+        typer.Option(
+            help="The domain; only in a store that learns task-incrementally.",
+            show_default=False,
+            autocompletion=completion.domain,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -60,12 +67,23 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    form: Annotated[str | None, typer.Option("--format", help="jsonl or csv.", show_default=False)] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="jsonl or csv.", show_default=False, autocompletion=completion.of("jsonl", "csv")
+        ),
+    ] = None,
     on_error: Annotated[
         str,
-        typer.Option(help="Rows that cannot be read: stop before any work, skip them, or mark them in a column error."),
+        typer.Option(
+            help="Rows that cannot be read: stop before any work, skip them, or mark them in a column error.",
+            autocompletion=completion.of(*ON_ERROR),
+        ),
     ] = "stop",
     version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which words spoke for each answer; for one sentence.")
+    ] = False,
     whole: WholeSentences = False,
     batch_size: Annotated[
         int, typer.Option(help="Examples computed at once; 1 answers standard input line by line.", min=1)
@@ -106,6 +124,11 @@ def predict(
     if engine == "ray" and (out is None or not is_file):
         raise InputError("the engine ray answers files into files", fix="give a file and --out, or leave --engine out")
     check_on_error(on_error)
+    if explain and (out is not None or form == "csv" or not (aspect or span)):
+        raise InputError(
+            "--explain is for one sentence",
+            fix="give the sentence and --aspect; for files use Predictor.explain in Python",
+        )
     known = survey(Path(text), on_error) if is_file else None
     rows = _rows(text, aspect or [], span or [], is_file, on_error)
     if engine == "ray":
@@ -121,6 +144,9 @@ def predict(
         into_file(rows, out, form or "jsonl", make_engine, settings, source, known, on_error)
         return
     predictor = open_predictor()
+    if explain:
+        _explain([row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl")
+        return
     if form is None and not as_json and (aspect or span):
         examples = [row.example for row in rows if isinstance(row, Row)]
         _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
@@ -239,6 +265,36 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
             raise InputError(f"span {entry!r}", fix="write START:END, e.g. 4:11")
         places.append((int(start), int(end)))
     return [make_example(sentence, place) for place in places]
+
+
+def _explain(examples: list[Example], predictor: Answering, domain: str | None, as_json: bool) -> None:
+    import json
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from classic.runtime.records import record
+
+    found = [predictor.explain(e.sentence, e.span or e.aspect, domain=domain) for e in examples]
+    if as_json:
+        for answer, words in found:
+            told = record(answer) | {"words": [asdict(word) | {"weight": round(word.weight, 6)} for word in words]}
+            typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    _show([answer for answer, _ in found])
+    console = Console(highlight=False)
+    for answer, words in found:
+        line = Text(f"\n{answer.aspect}: {answer.polarity}, because of  ")
+        strongest = sorted(words, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
+        for word in sorted(strongest, key=lambda word: word.start):
+            style = "bold green" if word.weight > 0 else "red"
+            line.append(f"{word.text} {100 * word.weight:+.0f}", style=style if abs(word.weight) >= 0.005 else "dim")
+            line.append("   ")
+        console.print(line)
+    typer.echo(
+        "points of probability that the answer loses without the word; below 0 the word spoke against it", err=True
+    )
 
 
 def _show(answers: list[Prediction]) -> None:

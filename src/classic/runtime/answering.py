@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from classic.data.memory import iter_examples
 from classic.errors import InputError
 from classic.runtime.clauses import blend, with_clauses
+from classic.runtime.explaining import Word, left_out, words_of
 from classic.types import POLARITIES, Example, Polarity, Prediction, Probabilities, make_example
 
 WINDOW = 1024
@@ -76,6 +77,30 @@ class Answering(ABC):
         one = isinstance(aspects, str) or _is_span(aspects)
         examples = [make_example(sentence, aspect) for aspect in ([aspects] if one else aspects)]  # type: ignore[arg-type]
         return list(self.stream(examples, domain=domain, batch_size=batch_size))
+
+    def explain(
+        self, sentence: str, aspect: str | tuple[int, int], *, domain: str | None = None, batch_size: int = 32
+    ) -> tuple[Prediction, list[Word]]:
+        """An answer, and how much each word spoke for it. Every word costs one more question.
+
+        >>> answer, words = predictor.explain("the screen is good", "screen")
+        >>> [word.text for word in words]
+        ['the', 'screen', 'is', 'good']
+
+        Args:
+            sentence: The sentence; of a long one, the first 128 words are looked at.
+            aspect: The aspect, or its span.
+            domain: As in `predict`.
+            batch_size: Examples computed at once.
+        """
+        example = make_example(sentence, aspect)
+        answer, *others = self.stream([example, *left_out(example)], domain=domain, batch_size=batch_size)
+        share = answer.probabilities[answer.polarity.column]
+        places = zip(words_of(sentence), others, strict=True)
+        return answer, [
+            Word(sentence[start:end], start, end, share - other.probabilities[answer.polarity.column])
+            for (start, end), other in places
+        ]
 
     def stream(
         self,
