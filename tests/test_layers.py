@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ def test_imports_point_down(path: Path) -> None:
         if package == "classic" and rest:
             other = rest.split(".")[0]
             assert LAYER.get(other, 99) <= LAYER[own], f"{own} imports {other}, which lies above it"
+
+
+def test_the_picture_of_the_house_shows_every_room() -> None:
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = re.findall(r"^ (\d)  ((?:\w+/?  ?)+)", page, re.MULTILINE)
+    floors = {int(number): {word.rstrip("/") for word in words.split()} for number, words in drawn}
+    for number, names in enumerate(LAYERS):
+        assert {name for name in names if not name.startswith("_")} <= floors[number], f"floor {number}"
+    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
+    assert rooms <= set(LAYER), "a room without a floor"
 
 
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}

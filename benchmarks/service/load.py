@@ -98,13 +98,14 @@ class Client:
         self._address = url.removeprefix("http://")
         self._stream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def send(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    async def send(self, method: str, path: str, body: bytes = b"", *, token: bool = True) -> tuple[int, bytes]:
         """Status and body of the answer."""
         if self._stream is None:
             host, _, port = self._address.partition(":")
             self._stream = await asyncio.open_connection(host, int(port))
         reader, writer = self._stream
-        head = f"{method} {path} HTTP/1.1\r\nHost: {self._address}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self._address}\r\n"
+        head += f"Authorization: Bearer {TOKEN}\r\n" if token else ""
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         headers = (await reader.readuntil(b"\r\n\r\n")).decode().casefold()

@@ -107,7 +107,7 @@ def make_contenders(store: Path, folders: dict[str, Path]) -> tuple[dict[str, Ca
     from classic.backbones.encoder import encoder_folder
     from classic.learning.learner import load_learner, new_learner
     from classic.prediction.predictor import Predictor
-    from classic.runtime import Predictor as Exported
+    from classic.runtime import ExportedPredictor as Exported
     from classic.store.store import Store
     from classic.systems.system import SystemConfig
 
@@ -163,7 +163,7 @@ def bare_session(learner: Any) -> Callable[[list[Any], int], None]:
 
     from classic.export.graph import write_graph
     from classic.prediction.folding import fold
-    from classic.runtime.predictor import _open_session
+    from classic.runtime.exported import _open_session
 
     network = fold(learner)
     learner.map.add(torch.eye(learner.map.means.shape[1])[:4], torch.zeros(0))

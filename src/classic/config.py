@@ -1,8 +1,7 @@
-"""Configuration: frozen dataclasses, three presets, strict reading and writing. Does not import torch.
+"""Configuration: frozen dataclasses, strict reading and writing. Does not import torch.
 
-Each part of a system (training, backbone, method) has a configuration of its own beside its code and offers the same
-three presets: ``paper`` is what the paper prints, ``authors`` is what the released code does where it differs, and
-``default`` is what we found best within the time a laptop has.
+Each part of a system (training, backbone, method) has a configuration of its own beside its code. What the presets make of
+them stands in one table, `classic.systems.recipes`.
 """
 
 from __future__ import annotations
@@ -105,6 +104,9 @@ def replace(config: C, changes: dict[str, Any], *, where: str = "configuration")
 class TrainConfig:
     """How a task is trained.
 
+    What is not given is what it was before there was a choice, so that an older store goes on as it began; `preset` says
+    what is best.
+
     Attributes:
         learning_rate: Adam's step size for all weights but the mask embeddings, which have their own.
         epochs: Passes over a small domain.
@@ -114,7 +116,7 @@ class TrainConfig:
         optimiser: ``adam``, ``sgd``, or the released code's ``authors_adam`` (no bias correction, per-tensor clipping).
         momentum: Of ``sgd``.
         weight_decay: Decoupled decay. Anything above 0 lets protected weights shrink and breaks old tasks.
-        clip_norm: Largest norm of the gradient; of all parameters together, or of each tensor (authors_adam).
+        clip_norm: Largest norm of the gradient; of all parameters of a group together, or of each tensor (authors_adam).
         warmup: Share of a task's steps in which the rate climbs from 0.
         schedule: ``linear`` decay to 0, ``constant`` after warm-up, or ``linear_twice`` (the released code's slip).
         selection: Which epoch is kept: the one with the lowest validation loss or the highest macro-F1, or the last.
@@ -124,7 +126,9 @@ class TrainConfig:
         rate_floor: A cut below this rate ends the task. As high as the learning rate, the first cut does: that is early
             stopping without cuts.
         precision: Of the matrix products in training; ``bfloat16`` is nearly twice as fast where the processor or GPU
-            knows it, and slower where not.
+            knows it, and slower where not. ``fastest`` measures which it is; a store keeps what was found when it was made.
+        joined: The probability that a training sentence is put side by side with another one in an epoch, so that only
+            the aspect tells which half is meant: see `classic.training.joining`.
     """
 
     learning_rate: float = 1e-3
@@ -142,7 +146,8 @@ class TrainConfig:
     eval_batch_size: int = 64
     patience: int | None = None
     rate_floor: float = 1e-4
-    precision: Precision = "float32"
+    precision: Literal["float32", "bfloat16", "fastest"] = "float32"
+    joined: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("epochs", "large_epochs", "batch_size", "eval_batch_size"):
@@ -155,72 +160,9 @@ class TrainConfig:
             raise InputError(f"train.patience is {self.patience}", fix="give at least 1, or none at all")
         if not 0 <= self.warmup < 1:
             raise InputError(f"train.warmup is {self.warmup}", fix="give a share from 0 up to, not including, 1")
+        if not 0 <= self.joined <= 1:
+            raise InputError(f"train.joined is {self.joined}", fix="give a probability from 0 to 1")
 
     def epochs_for(self, examples: int) -> int:
         """Passes over a domain with that many training examples."""
         return self.large_epochs if examples >= self.large_from else self.epochs
-
-    @classmethod
-    def preset(cls, name: PresetName, *, quick: bool = False) -> TrainConfig:
-        """The recipe of that preset; ``quick`` makes do with 2 passes over a small domain and 1 over a large one."""
-        recipe = cls._preset(name)
-        return dataclasses.replace(recipe, epochs=2, large_epochs=1, precision="bfloat16") if quick else recipe
-
-    @classmethod
-    def _preset(cls, name: PresetName) -> TrainConfig:
-        if name == "paper":  # Sec. 4.3: Adam, 3e-5, batch 32, 10 epochs for SemEval and 30 for the others
-            return cls(learning_rate=3e-5, epochs=30, large_epochs=10, batch_size=32, warmup=0.0, schedule="constant")
-        if name == "authors":  # released code: 5e-5, BertAdam with decay 0.01, schedule applied twice
-            return cls(
-                learning_rate=5e-5,
-                epochs=30,
-                large_epochs=10,
-                batch_size=32,
-                optimiser="authors_adam",
-                weight_decay=0.01,
-                schedule="linear_twice",
-            )
-        return cls()
-
-    @classmethod
-    def fine_tuning(cls, name: PresetName = "default", *, quick: bool = False) -> TrainConfig:
-        """The recipe of that preset where the whole encoder learns, which bears only small steps."""
-        recipe = cls.preset(name, quick=quick)
-        return dataclasses.replace(recipe, learning_rate=1e-4) if name == "default" else recipe
-
-    @classmethod
-    def frozen(cls, name: PresetName = "default", *, quick: bool = False) -> TrainConfig:
-        """The recipe of that preset for small networks over frozen token states.
-
-        Args:
-            name: ``paper`` and ``authors`` are plain SGD, which learns little from the few hundred examples of a domain;
-                ``paper`` stops after 5 epochs without a better validation loss, ``authors`` cuts the rate instead.
-            quick: Whether to make do with a few epochs.
-        """
-        if name == "default":
-            recipe = cls(epochs=16, large_epochs=6, warmup=0.0, schedule="constant")
-            return dataclasses.replace(recipe, epochs=4, large_epochs=2) if quick else recipe
-        plain = cls(
-            learning_rate=0.05,  # released code; plain SGD
-            optimiser="sgd",
-            epochs=100,
-            large_epochs=100,
-            batch_size=64,  # Sec. 4.3
-            clip_norm=10_000.0,  # released code; OWM and UCL: 100
-            warmup=0.0,
-            schedule="constant",
-            patience=5,  # Sec. 4.3
-        )
-        if name == "paper":  # Sec. 4.3: stop after 5 epochs without improvement, no cuts
-            plain = dataclasses.replace(plain, rate_floor=plain.learning_rate)
-        else:  # run scripts: patience 3, batch 32 but for NCL and DER++; six cuts to 1e-4
-            plain = dataclasses.replace(plain, patience=3, batch_size=32)
-        return dataclasses.replace(plain, epochs=20, large_epochs=20, patience=2) if quick else plain
-
-    @classmethod
-    def words(cls, name: PresetName = "default", *, quick: bool = False) -> TrainConfig:
-        """The recipe of that preset for small networks over word vectors, which know less and so take longer to learn."""
-        recipe = cls.frozen(name, quick=quick)
-        if name != "default":
-            return recipe
-        return dataclasses.replace(recipe, epochs=8 if quick else 40, large_epochs=3 if quick else 12)

@@ -100,6 +100,20 @@ class StaleError(StoreError):
     """A version was learned from another one than the store now uses."""
 
 
+class DiskError(StoreError):
+    """A file cannot be written: the disk is full, or may not be written to.
+
+    Args:
+        what: As for every error.
+        fix: As for every error.
+        reason: What the system said and how much room there is, without the path.
+    """
+
+    def __init__(self, what: str, *, fix: str = "", reason: str = "") -> None:
+        super().__init__(what, fix=fix)
+        self.reason = reason
+
+
 class TrainingError(ClassicError):
     """Training went wrong in a way that more training cannot mend."""
 

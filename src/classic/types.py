@@ -63,10 +63,10 @@ class Example:
     span: tuple[int, int] | None = None
 
 
-def make_example(sentence: str, aspect: str | tuple[int, int]) -> Example:
+def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
     """An example to be predicted, from an aspect term or its span; refuses what cannot be meant.
 
-    >>> make_example("Soft bed, noisy lift.", "lift").span
+    >>> example_about("Soft bed, noisy lift.", "lift").span
     (16, 20)
     """
     if not isinstance(sentence, str) or not isinstance(aspect, str | tuple):
@@ -116,11 +116,13 @@ class Batch:
         inputs: What the backbone's forward pass takes, by name; every tensor has B rows.
         labels: (B,) logit index of the true polarity, -1 where unknown.
         rows: (B,) position of each example in the data set the batch was drawn from.
+        joined: (B,) bool; whose text is not the data set's but was joined with another one for this epoch; None is nobody.
     """
 
     inputs: dict[str, Tensor]
     labels: Tensor
     rows: Tensor
+    joined: Tensor | None = None
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -128,7 +130,16 @@ class Batch:
     def to(self, device: object) -> Batch:
         """The same batch on another device."""
         moved = {name: value.to(device) for name, value in self.inputs.items()}  # type: ignore[call-overload]
-        return Batch(moved, self.labels.to(device), self.rows.to(device))  # type: ignore[call-overload]
+        joined = None if self.joined is None else self.joined.to(device)  # type: ignore[call-overload]
+        return Batch(moved, self.labels.to(device), self.rows.to(device), joined)  # type: ignore[call-overload]
+
+    @property
+    def as_read(self) -> Tensor:
+        """Which examples (n,), counted within the batch, have the text of the data set."""
+        import torch
+
+        everyone = torch.arange(len(self), device=self.labels.device)
+        return everyone if self.joined is None else everyone[~self.joined]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from classic.backbones.w2v import W2v
 from classic.benchmark.runs.engines import find
 from classic.benchmark.runs.engines.local import Local
 from classic.benchmark.runs.identity import versions_of
-from classic.benchmark.runs.job import Job, claimed, execute
+from classic.benchmark.runs.job import BenchJob, claimed, execute
 from classic.benchmark.runs.outside import split
 from classic.benchmark.runs.results import TIDY, read_results
 from classic.benchmark.runs.runner import Plan, carry_out, plan, provenance
@@ -63,7 +63,7 @@ def spec(data: Path, tiny_encoder: Path) -> Spec:
 class InThisProcess:
     """Carries jobs out at once."""
 
-    def run(self, jobs: Sequence[Job], tell: Any, done: Any) -> Any:
+    def run(self, jobs: Sequence[BenchJob], tell: Any, done: Any) -> Any:
         for job in jobs:
             yield execute(job, progress=tell)
 
@@ -117,7 +117,7 @@ def test_a_changed_tree_is_noticed(tmp_path: Path) -> None:
         {"seed": 1},
         {"order": 1},
         {"first": 3},
-        {"budget": "default"},
+        {"budget": "full"},
         {"valid": True},
         {"system": "ewc@bert_adapter/dil"},
         {"changes": {"train.epochs": 1, "train.learning_rate": 0.5}},
@@ -288,7 +288,7 @@ def test_the_quick_budget_thins_large_domains_evenly(spec: Spec, data: Path) -> 
 def test_every_system_of_every_table_has_a_configuration() -> None:
     for table in ("main", "til", "ablation", "std", "cost"):
         for spec in specs_of(table, Selection()):
-            for budget in ("quick", "default", "paper"):
+            for budget in ("quick", "full", "paper"):
                 config = changed(spec, budget=budget).config()
                 assert config.scenario == spec.system.rpartition("/")[2]
     assert len(systems_of("main")) == len(set(systems_of("main")))

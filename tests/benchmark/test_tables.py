@@ -101,10 +101,10 @@ def test_the_newest_file_answers(folder: Path) -> None:
 
 
 def test_other_choices_do_not_answer(folder: Path) -> None:
-    for spec in ({"budget": "default"}, {"first": 1}, {"valid": True}, {"changes": {"train.epochs": 1}}):
+    for spec in ({"budget": "full"}, {"first": 1}, {"valid": True}, {"changes": {"train.epochs": 1}}):
         write_result(folder, f"{EWC}/dil", [(0.5, 0.5)], spec=spec, name=f"{spec}.json".replace("/", ""))
     assert cells(make_table("main", FOUR, folder), "EWC")[-1] == "0 of 2"
-    other = Selection(systems=(EWC,), budget="default")
+    other = Selection(systems=(EWC,), budget="full")
     assert cells(make_table("main", other, folder), "EWC")[-1] == "1 of 1"
 
 

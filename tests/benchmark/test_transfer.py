@@ -9,12 +9,12 @@ from result_files import write_result
 
 from classic.benchmark.runs.suites import Selection
 from classic.benchmark.tables import transfer
-from classic.benchmark.tables.rows import Row, rows_of
+from classic.benchmark.tables.rows import TableRow, rows_of
 
 NCL = "ncl@bert_adapter/dil"
 
 
-def only_row(folder: Path, system: str = NCL, **chosen: tuple[int, ...]) -> Row:
+def only_row(folder: Path, system: str = NCL, **chosen: tuple[int, ...]) -> TableRow:
     return rows_of("main", Selection(systems=(system,), **chosen), folder)[0]
 
 

@@ -282,7 +282,8 @@ def test_errors_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_placeholder_of_a_help_is_shown() -> None:
-    assert "OUT_DIR/DOMAIN/" in ok("data", "demo", "--help").out
+    for command in ("demo", "starter"):
+        assert "OUT_DIR/DOMAIN/" in ok("data", command, "--help").out
 
 
 def two_clauses(data: Path) -> list[dict[str, str]]:

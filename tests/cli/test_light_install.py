@@ -106,8 +106,8 @@ def test_what_is_missing_is_really_missing() -> None:
 
 def test_an_exported_folder_answers(folder: Path, tmp_path: Path, toy_tasks: tuple[Task, ...]) -> None:
     done = run_light(
-        "from classic.runtime import Predictor\n"
-        f"print(Predictor({str(folder)!r}, 1).predict('the screen is good', ['screen'])[0].polarity)"
+        "from classic.runtime import ExportedPredictor\n"
+        f"print(ExportedPredictor({str(folder)!r}, 1).predict('the screen is good', ['screen'])[0].polarity)"
     )
     asked = classic("predict", folder, "the screen is good", "--aspect", "screen", "--json", "--threads", 1)
     assert asked.returncode == 0, asked.stderr

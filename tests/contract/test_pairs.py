@@ -8,11 +8,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+import behaviour
 import pytest
 import torch
 from torch import Tensor
 
-import behaviour
 from classic.errors import IncompatibleError
 from classic.evaluation.answers import answer
 from classic.evaluation.scores import labels_of

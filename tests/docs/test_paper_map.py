@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| \((\d+)\) \|(.*)\|$", re.MULTILINE)
 NAME = re.compile(r"`(classic(?:\.\w+)+)`")
-SETTING = re.compile(r"`((?:train|method|backbone)\.[\w.]+)`")
+SETTING = re.compile(r"`((?:train|method|backbone|additions)\.[\w.]+)`")
 CITATION = re.compile(r"Eq\. ((?:\(\d+\)(?:-| and |, )?)+)")
 
 
@@ -84,7 +84,7 @@ def test_every_setting_on_the_page_exists(setting: str) -> None:
     section, _, rest = setting.partition(".")
     for preset in PRESETS:
         values: Any = SystemConfig.preset(preset).to_dict()
-        values = values["train"] if section == "train" else values[f"{section}_config"]
+        values = values[section] if section in ("train", "additions") else values[f"{section}_config"]
         for part in rest.split("."):
             values = values[part]
 

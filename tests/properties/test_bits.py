@@ -48,7 +48,7 @@ def learn_all(config: SystemConfig, tasks: tuple[Task, ...], train: TrainConfig 
     return method, said
 
 
-PROTECTED: dict[str, Any] = {"method.units": "protected"}  # in DIL the default lets units go on learning
+PROTECTED: dict[str, Any] = {"additions.average": False}  # in DIL the default lets units go on learning
 SYSTEMS: dict[str, tuple[str, str, Scenario, dict[str, Any]]] = {
     "classic": ("default", "classic", Scenario.DIL, PROTECTED),
     "classic til": ("default", "classic", Scenario.TIL, {}),
@@ -143,7 +143,7 @@ def test_teachers_say_what_they_said_then(tiny_system: MakeSystem, toy_tasks: tu
     """What CED and CKS are taught with is, row by row, what each earlier model says about the new examples."""
     method, _ = learn_all(tiny_system(changes=FAST), toy_tasks[:2])
     examples = toy_tasks[2].train
-    features, logits = method.teachers(examples)
+    features, logits = method.teachers.say(method, examples, [0, 1])
     batch = method.model.backbone.collate(examples)
     for task in range(2):
         (direct,) = outputs(method, task, [batch])
@@ -157,7 +157,7 @@ def test_classic_without_its_losses_is_hat(
     preset: str, scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
 ) -> None:
     nothing = {"method.csc": 0, "method.ced": 0, "method.cks": 0, "method.missing": "plain"}
-    nothing |= {"method.shares": "learned", "method.domains": "blind"} | PROTECTED
+    nothing |= {"additions.shares": "learned", "additions.domains": "blind"} | PROTECTED
 
     def final(kind: str, changes: dict[str, object]) -> dict[str, Tensor]:
         method, _ = learn_all(tiny_system(preset, kind, scenario, FAST | changes), toy_tasks[:3])

@@ -16,7 +16,7 @@ from classic.methods.base import Method
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Polarity, Scenario, Step, Task
 
 MakeSystem = Callable[..., SystemConfig]
@@ -84,7 +84,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
 

@@ -33,10 +33,17 @@ Serve = Callable[..., TestClient]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Starts a service over a store in this process; the client bears the token and asks as a loopback host."""
-    with ExitStack() as stack:
+    """Starts a service over a store in this process; the client bears the token and asks as a loopback host.
+
+    A second one over the same store is a restart: the first is ended before.
+    """
+    running: dict[Path, ExitStack] = {}
+    with ExitStack() as all_of_them:
 
         def start(store: Path, **changes: Any) -> TestClient:
+            if store in running:
+                running[store].close()
+            stack = running[store] = all_of_them.enter_context(ExitStack())
             config = ServiceConfig(access=Access(TOKEN), **changes)
             client = TestClient(create_app(Service(Store.open(store), config)), base_url="http://127.0.0.1:8321")
             client.headers.update(BEARER)
@@ -85,8 +92,9 @@ def wait(client: Any, job: str, *states: str) -> dict[str, Any]:
 class Process:
     """`classic serve` in a process of its own."""
 
-    def __init__(self, store: Path, *options: str) -> None:
-        code = "from classic.cli.main import run; run()"
+    def __init__(self, store: Path, *options: str, files: int | None = None) -> None:
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); " if files else ""
+        code = limit + "from classic.cli.main import run; run()"
         command = [sys.executable, "-c", code, "serve", str(store), "--port", "0", "--threads", "1", *options]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "CLASSIC_TOKEN": TOKEN, "TOKENIZERS_PARALLELISM": "false"}
         self.errors = store.with_suffix(".log").open("a+")
@@ -117,8 +125,8 @@ def launch() -> Iterator[Callable[..., Process]]:
     """Starts processes and ends them with the test."""
     started: list[Process] = []
 
-    def start(store: Path, *options: str) -> Process:
-        started.append(Process(store, *options))
+    def start(store: Path, *options: str, files: int | None = None) -> Process:
+        started.append(Process(store, *options, files=files))
         return started[-1]
 
     yield start

@@ -70,6 +70,8 @@ ROUTES = [
     ("GET", "/v1/samples/headphones"),
     ("GET", "/v1/nothing"),
     ("GET", "/metrics"),
+    ("GET", "/metrics/"),
+    ("GET", "/v1/status/"),
 ]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from classic.data import load_task
 from classic.learning.sequence import learn_sequence
@@ -157,3 +158,17 @@ def test_an_endless_body_is_cut_off(taught_store: Path, launch: Callable[..., Pr
     assert sent < 64 << 20  # the server stopped reading
     assert server.client.get("/healthz").status_code == 200
     assert not list((taught_store / "service" / "incoming").iterdir())
+
+
+def test_a_second_service_on_one_store_is_refused_and_touches_nothing(
+    launch: Callable[..., Process], taught_store: Path
+) -> None:
+    first = launch(taught_store)
+    coming = taught_store / "service" / "incoming" / "an-upload-of-the-first"
+    coming.write_bytes(b"half of it")
+    with pytest.raises(AssertionError, match="is served already"):
+        launch(taught_store)
+    assert coming.is_file()  # a second one would have swept it away, and taught the first one's job again
+    first.kill()
+    again = launch(taught_store)  # the lock died with its holder
+    assert again.client.get("/readyz").status_code == 200 and not coming.exists()

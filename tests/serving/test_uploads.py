@@ -120,3 +120,34 @@ def test_teaching_a_file_with_bad_rows_starts_nothing(client: TestClient, taught
 def test_domain_names_are_checked(client: TestClient, domain: str) -> None:
     answer = client.post("/v1/teach", params={"domain": domain}, content=GOOD, headers={"Content-Type": "text/csv"})
     assert answer.status_code == 422
+
+
+def test_a_packed_format_is_refused_before_it_is_unpacked(
+    client: TestClient, taught_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Parquet file of a kilobyte may hold a gigabyte: it is known by its first bytes and never opened."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = io.BytesIO()
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), pa.array(["the zoom is good " * 500]))
+    table = pa.table({"sentence": column, "aspect": ["zoom"] * 100_000, "polarity": ["positive"] * 100_000})
+    pq.write_table(table, sink, compression="zstd")
+    assert len(sink.getvalue()) < 100_000  # and 850 MB of text
+    monkeypatch.setattr(pq, "ParquetFile", lambda *_, **__: pytest.fail("it was opened"))
+    kind = {"Content-Type": "application/octet-stream"}
+    found = look(client, sink.getvalue(), "application/octet-stream")
+    assert not found["usable"] and "not accepted over HTTP" in found["file_error"]["problem"]
+    assert "CSV" in found["file_error"]["fix"]
+    refused = client.post("/v1/teach?domain=packed", content=sink.getvalue(), headers=kind)
+    assert refused.status_code == 422 and "parquet" in refused.json()["error"]["details"][0]["problem"]
+    assert not list((taught_store / "service" / "jobs").iterdir())
+
+
+def test_a_file_of_too_many_rows_is_told_its_true_number(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.serving.uploads.MOST_ROWS", 100)
+    found = look(client, GOOD + b"the lens is fine,lens,positive\n" * 300)
+    assert found["count"] == 302 and not found["usable"]
+    assert found["file_error"]["problem"] == "the file has 302 rows, and 100 may be sent at once"

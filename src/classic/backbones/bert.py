@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from classic.backbones.encoder import pool_mean
 from classic.backbones.pairs import PairBackbone, Pooling
-from classic.config import PresetName
 from classic.types import Batch
 
 
@@ -28,15 +27,6 @@ class BertConfig:
     encoder: str = "minilm"
     pooling: Pooling = "mean"
     max_length: int = 128
-
-    @classmethod
-    def preset(cls, name: PresetName) -> BertConfig:
-        """The features of that preset, over the embedded encoder."""
-        if name == "paper":  # Sec. 4.3
-            return cls(pooling="cls")
-        if name == "authors":  # released code: pooler output, the pooler left out of the optimiser
-            return cls(pooling="pooler")
-        return cls()
 
 
 class Bert(PairBackbone):

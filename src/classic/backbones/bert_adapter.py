@@ -13,7 +13,6 @@ from classic.backbones.base import Need
 from classic.backbones.encoder import halves, pool_mean
 from classic.backbones.pairs import PairBackbone, Pooling, run_encoder
 from classic.backbones.states import FrozenStates, pad_states
-from classic.config import PresetName
 from classic.errors import IncompatibleError, InputError
 from classic.modules.adapter import Adapter
 from classic.modules.plastic import Plastic
@@ -47,15 +46,6 @@ class BertAdapterConfig:
     def __post_init__(self) -> None:
         if self.layers is not None and self.layers < 1:
             raise InputError(f"backbone.layers is {self.layers}", fix="give at least 1, or none at all")
-
-    @classmethod
-    def preset(cls, name: PresetName) -> BertAdapterConfig:
-        """The shape of that preset, over the embedded encoder."""
-        if name == "paper":  # Sec. 4.3
-            return cls(width=2000, pooling="cls")
-        if name == "authors":  # released code: pooler output
-            return cls(width=2000, pooling="pooler")
-        return cls()
 
 
 @dataclass(frozen=True)

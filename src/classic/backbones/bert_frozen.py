@@ -13,7 +13,6 @@ from classic.backbones.base import Backbone, Need
 from classic.backbones.encoder import check_encoder, encoder_folder, load_encoder, pool_mean
 from classic.backbones.pairs import pair_tokenizer, run_encoder
 from classic.backbones.states import FrozenStates, make_batch, pad_states
-from classic.config import PresetName
 from classic.modules.plastic import Plastic
 from classic.modules.trunks import build_trunk
 from classic.types import Batch, Example
@@ -45,11 +44,6 @@ class BertFrozenConfig:
     precision: Literal["float16", "float32"] = "float32"
     cache_mb: int = 512
     cache_folder: str | None = None
-
-    @classmethod
-    def preset(cls, name: PresetName) -> BertFrozenConfig:  # noqa: ARG003
-        """The same in every preset: what the paper prints (Sec. 4.2-4.3) is what the released code does."""
-        return cls()
 
 
 class BertFrozen(Backbone):

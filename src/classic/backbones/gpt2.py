@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from classic.backbones.base import Backbone, Need
 from classic.backbones.encoder import check_encoder, encoder_folder, load_encoder, pool_mean
-from classic.config import PresetName
 from classic.errors import IncompatibleError, InputError
 from classic.types import POLARITIES, Batch, Example, Polarity
 
@@ -32,11 +31,6 @@ class Gpt2Config:
 
     encoder: str = ""
     max_length: int = 128
-
-    @classmethod
-    def preset(cls, name: PresetName) -> Gpt2Config:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class Gpt2(Backbone):

@@ -13,7 +13,6 @@ from classic.backbones.base import Backbone, Need
 from classic.backbones.encoder import pool_mean
 from classic.backbones.states import make_batch, pad_states
 from classic.backbones.vectors import EMBEDDED, load_vectors
-from classic.config import PresetName
 from classic.modules.plastic import Plastic
 from classic.modules.trunks import build_trunk
 from classic.types import Batch, Example
@@ -40,13 +39,6 @@ class W2vConfig:
     hidden: tuple[int, ...] = ()
     hidden_bias: bool = True
     max_length: int = 128
-
-    @classmethod
-    def preset(cls, name: PresetName) -> W2vConfig:
-        """The network of that preset."""
-        if name == "paper":  # Sec. 4.2: W2V with the gated network of Xue & Li (2018)
-            return cls(trunk="gated")
-        return cls()  # released code: Kim's network over aspect and sentence in one
 
 
 class W2v(Backbone):

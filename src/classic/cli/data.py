@@ -29,8 +29,10 @@ from classic.data import (
     write_examples,
 )
 from classic.data.check import is_benchmark_root
+from classic.data.starter import load_starter, starter_domains
 from classic.data.tasks import SPLITS
-from classic.errors import InputError
+from classic.data.writers import WRITABLE
+from classic.errors import InputError, unknown_name
 from classic.evaluation import accuracy, macro_f1
 from classic.types import POLARITIES, Example, Polarity, Task
 
@@ -156,6 +158,26 @@ def demo(
     for name in DEMO_DOMAINS:
         _write_task(load_demo(name), folder / name, "csv")
     Console(stderr=True).print(Text(f"{len(DEMO_DOMAINS)} domains written to {folder}"))
+
+
+@app.command()
+def starter(
+    folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Is made if it does not exist.")],
+    form: Annotated[str, typer.Option("--format", help="jsonl, csv or tsv.")] = "jsonl",
+    force: ForceOption = False,
+) -> None:
+    """Write the starter corpus: 36 everyday domains, free for all uses (CC0), as OUT_DIR/DOMAIN/all.jsonl."""
+    if f".{form}" not in WRITABLE:
+        raise unknown_name("format", form, [suffix.removeprefix(".") for suffix in WRITABLE])
+    files = {domain: folder / domain / f"all.{form}" for domain in starter_domains()}
+    _refuse_existing(list(files.values()), force)
+    count = 0
+    for domain, file in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        examples = [example for sentence in load_starter(domain) for example in sentence.examples]
+        write_examples(examples, file)
+        count += len(examples)
+    Console(stderr=True).print(Text(f"{count} examples of {len(files)} domains written to {folder}"))
 
 
 @app.command()

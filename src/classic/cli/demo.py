@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated
@@ -52,7 +53,7 @@ def demo(
         t = matrix.learned - 1
         console.print(
             f"  {t + 1}. {version.domain:16s} {matrix.value('accuracy', t, t):8.3f}"
-            f" {matrix.final_accuracy:12.3f} {matrix.final_macro_f1:10.3f} {version.run['seconds']:7.0f}"
+            f" {matrix.final_accuracy:12.3f} {matrix.final_macro_f1:10.3f} {version.run.get('seconds', math.nan):7.0f}"
         )
 
     console.print("\n     domain           accuracy  mean so far   macro-F1 seconds", style="dim")

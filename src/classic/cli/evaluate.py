@@ -99,9 +99,9 @@ def _score_export(
     from classic.cli.progress import RowProgress
     from classic.evaluation.details import detail
     from classic.prediction.testing import count_answers
-    from classic.runtime import Predictor
+    from classic.runtime import ExportedPredictor
 
-    predictor = Predictor(folder, threads)
+    predictor = ExportedPredictor(folder, threads)
     predictor.clauses = clauses
     _refuse_unknown(sets, predictor.domains)
     found: dict[str, Any] = {}

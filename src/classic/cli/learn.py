@@ -50,6 +50,9 @@ def learn(
         str | None,
         typer.Option(help="Encoder of a NEW store: minilm, a folder, or a Hugging Face id.", show_default=False),
     ] = None,
+    from_scratch: Annotated[
+        bool, typer.Option("--from-scratch", help="A NEW store does without the starter it would begin with.")
+    ] = False,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
@@ -58,6 +61,9 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
+
+    A new store of the default system begins with the starter: a model that has read 36 everyday domains and knows what an
+    aspect is. --from-scratch does without it.
 
     The data is read, checked and learned; nothing of it is kept (but by the methods that replay: derpp, retrain, joint).
     Interrupt or kill it whenever you like: the same command
@@ -78,7 +84,7 @@ def learn(
         where = prepare_torch(threads, device)
         from classic.config import check_preset
         from classic.errors import InputError
-        from classic.learning.learner import open_or_create
+        from classic.learning.learner import begin
         from classic.learning.teach import check_task, teach
         from classic.systems.system import SystemConfig
         from classic.types import Scenario
@@ -98,8 +104,8 @@ def learn(
                 changes=changes,
             )
         progress.on_stage(domain, "opening the store")
-        opened = open_or_create(store, chosen, seed or 0)
-        version, _ = teach(opened, task, device=where, watcher=progress)
+        opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
+        version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from classic._version import __version__
 from classic.cli import bench, data, demo, encoders, evaluate, export, learn, predict, report, serve, store, systems
 from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
+from classic.files import disk_error, is_disk_error
 
 _EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
 
@@ -68,14 +69,7 @@ def run() -> None:
     try:
         _call()
     except ClassicError as error:
-        from rich.console import Console
-        from rich.text import Text
-
-        console = Console(stderr=True, highlight=False)
-        # A terminal is wrapped between words; a file or a pipe gets every line whole.
-        text = Text.assemble(("Error: ", "bold red"), str(error), overflow="ignore")
-        console.print(text, soft_wrap=not console.is_terminal)
-        sys.exit(error.exit_code)
+        _tell(error)
     except SystemExit as end:
         if end.code == 130:  # typer makes this of Ctrl-C, without a word
             command = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -87,6 +81,21 @@ def run() -> None:
     except BrokenPipeError:  # `classic predict ... | head`
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if not is_disk_error(error):
+            raise
+        _tell(disk_error(error))
+
+
+def _tell(error: ClassicError) -> NoReturn:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    # A terminal is wrapped between words; a file or a pipe gets every line whole.
+    text = Text.assemble(("Error: ", "bold red"), str(error), overflow="ignore")
+    console.print(text, soft_wrap=not console.is_terminal)
+    sys.exit(error.exit_code)
 
 
 def _call() -> None:

@@ -15,7 +15,7 @@ from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare
 from classic.cli.predict_files import ON_ERROR, Survey, check_on_error, entries, from_standard_input, into_file, survey
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
-from classic.types import Example, Prediction, make_example
+from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
@@ -170,9 +170,9 @@ def _opener(
         card = read_card(store)
 
         def open_exported() -> Answering:
-            from classic.runtime import Predictor
+            from classic.runtime import ExportedPredictor
 
-            predictor = Predictor(store, threads)
+            predictor = ExportedPredictor(store, threads)
             predictor.clauses = clauses
             return predictor
 
@@ -264,7 +264,7 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
         if not separator or not start.isdigit() or not end.isdigit():
             raise InputError(f"span {entry!r}", fix="write START:END, e.g. 4:11")
         places.append((int(start), int(end)))
-    return [make_example(sentence, place) for place in places]
+    return [example_about(sentence, place) for place in places]
 
 
 def _explain(examples: list[Example], predictor: Answering, domain: str | None, as_json: bool) -> None:

@@ -131,7 +131,7 @@ def describe_version(version: Version, console: Console | None = None) -> None:
     if transfer := record.get("transfer"):
         ranked = sorted(zip(transfer[:-1], record["domains"], strict=False), reverse=True)[:3]
         table.add_row("looked most at", ", ".join(f"{name} ({share:.0%})" for share, name in ranked))
-    if run:
+    if "seconds" in run and "peak_memory_bytes" in run:
         table.add_row("time", f"{run['seconds']:.0f} s, {run['peak_memory_bytes'] / 2**20:.0f} MiB at most")
     table.add_row("domains so far", ", ".join(record["domains"]))
     console.print(table)

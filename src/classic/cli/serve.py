@@ -101,6 +101,10 @@ def _start_log(verbose: bool) -> None:
     """Logs of the service: times, routes, kinds of errors; never a text."""
     import logging
 
+    from classic.serving.repeats import Counted
+
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Counted())
     logging.getLogger("classic.serving").setLevel(logging.INFO)
     logging.getLogger("classic.serving.access").setLevel(logging.INFO if verbose else logging.WARNING)

@@ -121,10 +121,10 @@ def advise(
     as_json: AsJson = False,
 ) -> None:
     """Propose methods for what you may keep and what you know, the best of the paper first."""
-    from classic.systems.advice import Wishes, against
+    from classic.systems.advice import Requirements, against
     from classic.systems.system import METHODS
 
-    wishes = Wishes(keep_data, task_id, grow, memory, domains)
+    wishes = Requirements(keep_data, task_id, grow, memory, domains)
     fitting: dict[str, str] = {}
     other: dict[str, str] = {}
     scores = {name: paper_score(name, told=task_id) for name in METHODS}

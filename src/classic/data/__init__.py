@@ -7,6 +7,7 @@ from classic.data.memory import iter_examples, to_examples
 from classic.data.readers import Note, Row, detect_format, iter_rows, read_examples, read_rows
 from classic.data.sequences import order, read_orders
 from classic.data.splits import Split, split_examples
+from classic.data.starter import load_starter, starter_domains, starter_task
 from classic.data.tasks import data_root, load_domain, load_task, make_task, task_hash
 from classic.data.writers import write_examples
 
@@ -28,6 +29,7 @@ __all__ = [
     "iter_rows",
     "load_demo",
     "load_domain",
+    "load_starter",
     "load_task",
     "make_task",
     "order",
@@ -35,6 +37,8 @@ __all__ = [
     "read_orders",
     "read_rows",
     "split_examples",
+    "starter_domains",
+    "starter_task",
     "task_hash",
     "to_examples",
     "write_examples",

@@ -21,7 +21,6 @@ _STEMS = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "
 _ENVIRONMENT = "CLASSIC_DATA"
 _LONGEST_NAME = 80
 _NAME = re.compile(rf"[\w.\- ]{{1,{_LONGEST_NAME}}}")
-_DEVELOPER_DEFAULT = Path("..", "shared", "data", "asc19")
 
 
 def check_name(name: str) -> str:
@@ -127,22 +126,19 @@ def task_hash(task: Task) -> str:
 
 
 def data_root() -> Path:
-    """The folder with the paper's 19 domains: ``CLASSIC_DATA``, or the one beside the repository.
+    """The folder with the paper's 19 domains, named by the environment variable ``CLASSIC_DATA``.
 
     Raises:
         InputError: It is not there; the message tells how to set it.
     """
     fix = f"set the environment variable {_ENVIRONMENT} to the folder that holds Bing3Domains, ..., asc_random"
-    if given := os.environ.get(_ENVIRONMENT):
-        if not Path(given).is_dir():
-            raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
-        _refuse_other_folders(Path(given), fix)
-        return Path(given)
-    repository = Path(__file__).resolve().parents[3]
-    for base in (Path.cwd(), repository):
-        if (base / _DEVELOPER_DEFAULT).is_dir():
-            return (base / _DEVELOPER_DEFAULT).resolve()
-    raise InputError("the data of the paper's 19 domains were not found", fix=fix)
+    given = os.environ.get(_ENVIRONMENT)
+    if not given:
+        raise InputError("the data of the paper's 19 domains were not found", fix=fix)
+    if not Path(given).is_dir():
+        raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
+    _refuse_other_folders(Path(given), fix)
+    return Path(given)
 
 
 def _refuse_other_folders(folder: Path, fix: str) -> None:

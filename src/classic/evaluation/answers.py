@@ -38,9 +38,9 @@ def answer(
         for batch in sorted_batches(method.model.backbone, examples, batch_size):
             moved = batch.to(device)
             if rule is TaskId.ENTROPY:
-                found = least_uncertain(torch.stack([method.logits(moved, e) for e in range(method.learned)]))
+                found = least_uncertain(torch.stack([method.answer(moved, e) for e in range(method.learned)]))
             else:
-                found = method.logits(moved, task if rule is TaskId.GIVEN else None)
+                found = method.answer(moved, task if rule is TaskId.GIVEN else None)
             logits[batch.rows] = found.cpu()
     return logits
 

@@ -95,9 +95,9 @@ def export_store(
                 files={},
             )
             card = _write_model(folded, learner.map, card, learner.config.backbone_config["encoder"], partial)
-            from classic.runtime import Predictor as Exported
+            from classic.runtime import ExportedPredictor
 
-            exported = Exported(partial)
+            exported = ExportedPredictor(partial)
             answers = lambda examples: exported.logits(list(examples))  # noqa: E731
         parity = compare(lambda given: asked.logits(list(given), domain).numpy(), answers, sets, texts)
         parity.require(limits or Limits.of(kind))

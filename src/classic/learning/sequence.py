@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from classic.data.tasks import task_hash
-from classic.errors import InputError
+from classic.errors import InputError, StoreError
 from classic.evaluation.matrix import METRICS, ResultMatrix
 from classic.evaluation.scores import expand, score
-from classic.learning.learner import Learner, load_learner, open_or_create
+from classic.learning.learner import begin, load_learner
 from classic.learning.teach import teach
 from classic.learning.testing import confusion
 from classic.store.store import Store, Version
@@ -48,9 +48,8 @@ def learn_sequence(
         watcher: Who looks on while a task is trained.
         on_task: Called after each task was tested.
     """
-    store = open_or_create(path, config, seed)
+    store, learner = begin(path, config, seed, device)
     matrix = ResultMatrix([task.name for task in tasks])
-    learner: Learner | None = None
     for index, task in enumerate(tasks):
         learned = store.domains()
         if index < len(learned):  # done by an earlier process
@@ -96,7 +95,7 @@ def _score_name(domain: str, rule: TaskId | None) -> str:
 
 def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
     """A sequence in a few numbers: mean scores, cost, and a digest of all trained tensors."""
-    runs = [version.run for version in store.chain()]
+    runs = [_cost(store, version) for version in store.chain()]
     return {
         "scores": {
             f"{when}_{metric}": getattr(matrix, when)(metric) for when in ("final", "forward") for metric in METRICS
@@ -106,6 +105,16 @@ def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
         "peak_memory_bytes": max(run["peak_memory_bytes"] for run in runs),
         "tensors_sha256": tensors_digest(store.tensors()),
     }
+
+
+def _cost(store: Store, version: Version) -> dict[str, Any]:
+    """What a version cost; a result must not be made without it."""
+    if not {"seconds", "cpu_seconds", "peak_memory_bytes"} <= version.run.keys():
+        raise StoreError(
+            f"what version {version.number} of {store.path} cost is not known: its run.json is missing or damaged",
+            fix="run the sequence again in a new store",
+        )
+    return version.run
 
 
 def task_facts(store: Store, tasks: Sequence[Task], *, rule: TaskId | None = None) -> dict[str, dict[str, Any]]:
@@ -120,8 +129,8 @@ def task_facts(store: Store, tasks: Sequence[Task], *, rule: TaskId | None = Non
             "data": version.record["data"],
             "forward": score(then, task.classes) | then,
             "final": score(last[name], task.classes) | last[name],
-            "seconds": version.run["seconds"],
-            "cpu_seconds": version.run["cpu_seconds"],
+            "seconds": _cost(store, version)["seconds"],
+            "cpu_seconds": _cost(store, version)["cpu_seconds"],
         } | {name: version.record.get(name) for name in ("bytes_kept", "capacity", "overlap", "transfer")}
     return found
 

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from classic.backbones.base import Need
-from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.losses.classification import MissingClasses
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
 from classic.modules.capsules import SharingCapsules
 from classic.modules.gates import GateConfig, TaskGates
+from classic.modules.keeping import Protection
 from classic.seeding import Seeds
 from classic.types import Batch, Output, Scenario, Step, Task
 
@@ -42,11 +42,6 @@ class BclConfig:
     gates: GateConfig = field(default_factory=GateConfig)
     missing: MissingClasses = "plain"
 
-    @classmethod
-    def preset(cls, name: PresetName) -> BclConfig:
-        """The method of that preset."""
-        return cls(gates=GateConfig.preset(name))
-
 
 class Bcl(Hat):
     """BERT-based continual learning with capsules.
@@ -63,7 +58,7 @@ class Bcl(Hat):
     for every task.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     source: ClassVar[str] = (
         "Ke et al. (2021), NAACL, "
         "Adapting BERT for Continual Learning of a Sequence of Aspect Sentiment Classification Tasks"
@@ -94,6 +89,7 @@ class Bcl(Hat):
         self.gates = TaskGates(
             plastics | {f"capsules{number}": sharing.widen for number, sharing in enumerate(capsules)}, config.gates
         )
+        self.keeping = Protection(self.gates)
 
     def start_task(self, task: Task, seeds: Seeds) -> None:
         generator = seeds.generator("capsules", self.learned)
@@ -121,6 +117,9 @@ class Bcl(Hat):
     def output(self, batch: Batch, task: int | None = None) -> Output:
         self._show(batch)
         return super().output(batch, task)
+
+    def logits(self, batch: Batch, task: int | None = None) -> Tensor:
+        return self.output(batch, task).logits
 
     def _show(self, batch: Batch) -> None:
         for sharing in self.capsules:

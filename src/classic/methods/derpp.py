@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy as plain_cross_entropy
 
-from classic.config import PresetName
 from classic.files import json_bytes
-from classic.losses import cross_entropy
 from classic.methods.base import Method
 from classic.model import Model
 from classic.modules.replay import Reservoir, routed_logits
@@ -34,11 +32,6 @@ class DerppConfig:
     beta: float = 0.5
     capacity: int = 128
     replay: int = 16
-
-    @classmethod
-    def preset(cls, name: PresetName) -> DerppConfig:
-        """The method of that preset; a draw is as large as the preset's batches."""
-        return cls() if name == "default" else cls(replay=32)
 
 
 class Derpp(Method):
@@ -81,8 +74,9 @@ class Derpp(Method):
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
         config = self.config
         output = self.model(batch)
-        terms = {"ce": cross_entropy(output.logits, batch.labels, self.present)}
-        self._seen = (batch.rows.tolist(), output.logits.detach())
+        terms = {"ce": self.classify(output.logits, batch.labels)}
+        kept = batch.as_read  # the memory holds training examples word for word
+        self._seen = (batch.rows[kept].tolist(), output.logits.detach()[kept])
         if config.alpha and len(self.memory):
             places = self.memory.draw(config.replay, self._generator("logits", step))
             now, stored = self._replay(places)[0], self.memory.logits[places]

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
-from classic.config import PresetName
 from classic.errors import IncompatibleError
-from classic.losses import cross_entropy
 from classic.methods.base import Method
 from classic.methods.one import shared_weights
 from classic.model import Model
@@ -34,11 +32,6 @@ class EwcConfig:
     strength: float = 5000.0
     fisher_batch: int = 20
     fisher_mode: Literal["eval", "train"] = "eval"
-
-    @classmethod
-    def preset(cls, name: PresetName) -> EwcConfig:
-        """The method of that preset."""
-        return cls(fisher_mode="train" if name == "authors" else "eval")
 
 
 class Ewc(Method):
@@ -106,7 +99,7 @@ class Ewc(Method):
         for start in range(0, len(task.train), self.config.fisher_batch):
             examples = task.train[start : start + self.config.fisher_batch]
             batch = self.model.backbone.collate(examples).to(self.present.device)
-            loss = cross_entropy(self.model(batch).logits, batch.labels, self.present)
+            loss = self.classify(self.model(batch).logits, batch.labels)
             gradients = torch.autograd.grad(loss, self.pulled, allow_unused=True, materialize_grads=True)
             total += len(examples) * torch.cat([g.reshape(-1) for g in gradients]).square()
         return total / len(task.train)

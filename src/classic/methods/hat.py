@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from classic.backbones.base import Need
-from classic.config import PresetName
-from classic.losses import cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
 from classic.modules.gates import GateConfig, TaskGates
+from classic.modules.keeping import Protection
 from classic.modules.private import PrivateCopies
 from classic.seeding import Seeds
 from classic.types import Batch, Output, Scenario, Step, Task
@@ -29,11 +27,6 @@ class HatConfig:
     gates: GateConfig = field(default_factory=GateConfig)
     missing: MissingClasses = "plain"
 
-    @classmethod
-    def preset(cls, name: PresetName) -> HatConfig:
-        """The method of that preset."""
-        return cls(gates=GateConfig.preset(name))
-
 
 class Hat(Method):
     """Hard attention to the task.
@@ -42,7 +35,7 @@ class Hat(Method):
     DIL, the head of every task, so that every earlier model is there to the last bit.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Serrà et al. (2018), Overcoming catastrophic forgetting with hard attention to the task"
@@ -53,9 +46,10 @@ class Hat(Method):
         super().__init__(model)
         self.gate_config, self.missing = config.gates, config.missing
         self.gates = TaskGates(model.backbone.plastic(), config.gates)
+        self.keeping = Protection(self.gates)
         self.private = PrivateCopies(self._private_parameters())
 
-    def _private_parameters(self) -> list[torch.nn.Parameter]:
+    def _private_parameters(self) -> list[nn.Parameter]:
         norms = [p for norm in self.model.backbone.norms() for p in norm.parameters()]
         shared_head = self.model.head.scenario is Scenario.DIL
         return norms + (list(self.model.head.current.parameters()) if shared_head else [])
@@ -65,7 +59,7 @@ class Hat(Method):
         self.gates.start_task(seeds.generator("gates", self.learned))
 
     def plan(self, task: Task) -> list[Phase]:
-        masks = Group((self.gates.embedding,), self.gate_config.learning_rate)
+        masks = Group((self.gates.embedding,), self.gate_config.learning_rate, self.gate_config.travel)
         return [Phase("train", (Group(self.weights()), masks), task.train)]
 
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
@@ -77,14 +71,14 @@ class Hat(Method):
         return output
 
     def _base_terms(self, output: Output, batch: Batch) -> dict[str, Tensor]:
-        return {
-            "ce": cross_entropy(output.logits, batch.labels, self.present, self.missing),
-            "sparsity": self.gate_config.sparsity * self.gates.sparsity(),
-        }
+        terms = {"ce": self.classify(output.logits, batch.labels, self.missing)}
+        if self.gate_config.sparsity:
+            terms["sparsity"] = self.gate_config.sparsity * self.gates.sparsity()
+        return terms
 
     def edit_gradients(self, step: Step) -> None:
-        self.gates.protect()
         self.gates.compensate()
+        self.gates.press()
 
     def after_update(self, step: Step) -> None:
         self.gates.clamp()
@@ -98,7 +92,7 @@ class Hat(Method):
         return (tasks - 1) * self.gates.units  # an embedding per task; here one, and bits for the others
 
     def report(self) -> dict[str, Any]:
-        return {"capacity": self.gates.capacity(), "overlap": self.gates.overlap()}
+        return {"capacity": self.gates.capacity(), "overlap": self.gates.overlap(), "masks": self.gates.moves}
 
     @contextmanager
     def acting_as(self, task: int | None) -> Iterator[None]:
@@ -121,5 +115,8 @@ class Hat(Method):
             output: Output = self.model(batch, task)
             return output
 
-    def logits(self, batch: Batch, task: int | None = None) -> Tensor:
-        return self.output(batch, task).logits
+    def averaged(self) -> tuple[nn.Parameter, ...]:
+        return (*self.weights(), self.gates.embedding)  # the masks, too, are what many steps agree on
+
+    def usage(self) -> float | None:
+        return self.gates.usage()

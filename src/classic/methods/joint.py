@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from classic.config import PresetName
 from classic.files import json_bytes
-from classic.losses import cross_entropy
+from classic.methods.additions import label_shares
 from classic.methods.base import Group, Method, Phase
 from classic.methods.one import restart_head, shared_weights
 from classic.model import Model
@@ -30,22 +30,12 @@ class RetrainConfig:
 
     tasks: int = 1
 
-    @classmethod
-    def preset(cls, name: PresetName) -> RetrainConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
-
 
 @dataclass(frozen=True)
 class JointConfig(RetrainConfig):
     """As `RetrainConfig`, for a sequence whose length is known; the paper's has 19 tasks."""
 
     tasks: int = 19
-
-    @classmethod
-    def preset(cls, name: PresetName) -> JointConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class Retrain(Method):
@@ -56,11 +46,13 @@ class Retrain(Method):
         L = CE over the union of all tasks so far
 
     In TIL every example goes through the head of its own task, and every head is trained anew. Keeps the untaught
-    weights and all training and validation texts of all tasks, in the saved facts. The number of epochs is the newest
-    task's; the best of them is chosen, in DIL, on the validation examples of all tasks, in TIL on those of the newest.
+    weights and all training and validation texts of all tasks, in the saved facts. The number of epochs is that of a
+    domain as large as all of them together; the best epoch is chosen, in DIL, on the validation examples of all tasks, in
+    TIL on those of the newest.
     """
 
     version: ClassVar[int] = 1
+    adopts: ClassVar[frozenset[str]] = frozenset({"reader"})
     keeps_data: ClassVar[bool] = True
     source: ClassVar[str] = "the usual upper bound: multi-task training on all data"
     equation: ClassVar[str] = "L = CE on tasks 1..t together, theta_t started from theta_0"
@@ -73,6 +65,7 @@ class Retrain(Method):
         self.untaught.keep()
         self.kept: list[Task] = []
         self._task_of: list[int] = []
+        self._shares = torch.zeros(0)  # (T, C)
 
     @property
     def due(self) -> bool:
@@ -92,6 +85,7 @@ class Retrain(Method):
         if not self.due:
             return []
         tasks = [*self.kept, task]
+        self._shares = torch.stack([label_shares(one) for one in tasks]).to(self.present.device)
         self._task_of = [number for number, one in enumerate(tasks) for _ in one.train]
         backbone = [p for p in self.model.backbone.parameters() if p.requires_grad]
         groups = (Group((*backbone, *self.model.head.parameters())),)
@@ -103,12 +97,20 @@ class Retrain(Method):
         if self.model.head.scenario is Scenario.DIL:
             logits = self.model.head(features)
         else:
-            logits = routed_logits(self.model.head, features, [self._task_of[row] for row in batch.rows.tolist()])
-        return {"ce": cross_entropy(logits, batch.labels, self.present)}
+            logits = routed_logits(self.model.head, features, self._of(batch))
+        shares = self._shares[self._of(batch)] if len(self._shares) else None
+        return {"ce": self.answers.cross_entropy(logits, batch.labels, self.present, shares=shares)}
+
+    def _of(self, batch: Batch) -> list[int]:
+        """The task of each example."""
+        return [self._task_of[row] for row in batch.rows.tolist()]
 
     def finish_task(self, task: Task) -> None:
         self.kept.append(Task(task.name, task.train, task.valid))
         super().finish_task(task)
+
+    def reader(self, task: int | None = None) -> nn.Module | None:
+        return None if self.in_task else super().reader(task)  # it is validated on all domains, not on the last
 
     def bytes_kept(self) -> int:
         return super().bytes_kept() + len(json_bytes(self._texts()))

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from classic.config import PresetName
-from classic.losses import cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.methods.base import Group, Phase
 from classic.methods.recurrent import RecurrentMethod
@@ -44,15 +42,6 @@ class KanConfig:
     compensate: bool = True
     clamp: float = 6.0
     missing: MissingClasses = "plain"
-
-    @classmethod
-    def preset(cls, name: PresetName) -> KanConfig:
-        """The method of that preset."""
-        if name == "paper":
-            return cls(init_std=1.0, learning_rate=None)
-        if name == "authors":
-            return cls(init_std=1.0, learning_rate=None, compensate=False)
-        return cls()
 
 
 class Kan(RecurrentMethod):
@@ -127,7 +116,7 @@ class Kan(RecurrentMethod):
         else:
             features = self._through_main(batch, self._rounded())
         logits = self.model.head(features)
-        return {"ce": cross_entropy(logits, batch.labels, self.present, self.config.missing)}
+        return {"ce": self.classify(logits, batch.labels, self.config.missing)}
 
     def edit_gradients(self, step: Step) -> None:
         if self._phase == ACCESSIBILITY:

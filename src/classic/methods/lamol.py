@@ -12,7 +12,6 @@ from torch.nn.functional import cross_entropy
 
 from classic.backbones.base import Need
 from classic.backbones.gpt2 import Gpt2
-from classic.config import PresetName
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
 from classic.modules.heads import Head
@@ -45,11 +44,6 @@ class LamolConfig:
     starts: Literal["task", "common"] = "task"
     learning_rate: float | None = 6.25e-5
 
-    @classmethod
-    def preset(cls, name: PresetName) -> LamolConfig:
-        """The method of that preset: LAMOL's paper at its best, or its code as it comes."""
-        return cls(pseudo_share=0.05, starts="common") if name == "authors" else cls()
-
 
 class NoHead(Head):
     """In the place of a head where the answers are words: no parameters, in any scenario."""
@@ -75,6 +69,7 @@ class Lamol(Method):
     """
 
     version: ClassVar[int] = 1
+    adopts: ClassVar[frozenset[str]] = frozenset({"average"})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.LANGUAGE_MODEL})
     source: ClassVar[str] = "Sun, Ho and Lee (2020), LAMOL"
     equation: ClassVar[str] = "L = L_QA + lambda L_LM, also on ceil(gamma n_t) generated examples of the old tasks"

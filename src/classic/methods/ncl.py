@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from classic.config import PresetName
-from classic.losses import cross_entropy, csc
+from classic.losses import csc
 from classic.methods.base import Method
 from classic.model import Model
 from classic.types import Batch, Step
@@ -25,11 +24,6 @@ class NclConfig:
 
     csc: float = 0.0
     temperature: float = 1.0
-
-    @classmethod
-    def preset(cls, name: PresetName) -> NclConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class Ncl(Method):
@@ -48,7 +42,7 @@ class Ncl(Method):
 
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
         output = self.model(batch)
-        terms = {"ce": cross_entropy(output.logits, batch.labels, self.present)}
+        terms = {"ce": self.classify(output.logits, batch.labels)}
         if self.config.csc:
             terms["csc"] = self.config.csc * csc(output.features, batch.labels, self.config.temperature)
         return terms

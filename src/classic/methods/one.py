@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
-from classic.config import PresetName
 from classic.methods.ncl import Ncl, NclConfig
 from classic.model import Model
 from classic.modules.heads import Head
 from classic.modules.private import PrivateCopies
 from classic.seeding import Seeds
-from classic.types import POLARITIES, Batch, Scenario, Task
+from classic.types import POLARITIES, Scenario, Task
 
 
 @dataclass(frozen=True)
 class OneConfig(NclConfig):
     """The same choices as NCL's: ``csc`` 1 is the paper's ONE+csc."""
-
-    @classmethod
-    def preset(cls, name: PresetName) -> OneConfig:  # noqa: ARG003
-        """The same in every preset."""
-        return cls()
 
 
 class One(Ncl):
@@ -37,6 +32,7 @@ class One(Ncl):
     """
 
     version: ClassVar[int] = 1
+    adopts: ClassVar[frozenset[str]] = frozenset({"reader"})
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC, Sec. 4.2"
     equation: ClassVar[str] = "L_t = CE (+ csc L_CSC), theta_t started from theta_0"
@@ -57,15 +53,21 @@ class One(Ncl):
         self.networks.keep()
         super().finish_task(task)
 
-    def logits(self, batch: Batch, task: int | None = None) -> Tensor:
+    @contextmanager
+    def acting_as(self, task: int | None) -> Iterator[None]:
+        """The network of a learned task; None is the newest or the one in training."""
         if task is None:
-            return super().logits(batch)
+            yield
+            return
         live = self.networks.read()
         self.networks.write(self.networks.copies[task + 1])
         try:
-            return super().logits(batch, task)
+            yield
         finally:
             self.networks.write(live)
+
+    def foldable(self) -> bool:
+        return False  # a folded network shares weights with the method, and here every task has its own
 
 
 def shared_weights(model: Model) -> list[torch.nn.Parameter]:

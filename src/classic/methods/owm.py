@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from classic.backbones.base import Need
-from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.methods.base import Method
 from classic.model import Model
@@ -42,11 +41,6 @@ class OwmConfig:
     alpha_second: float = 1e-2
     alpha_deeper: float = 1e-1
     stride: int = 2
-
-    @classmethod
-    def preset(cls, name: PresetName) -> OwmConfig:
-        """The method of that preset."""
-        return cls() if name == "default" else cls(update="step" if name == "authors" else "task", batch_size=32)
 
 
 class Owm(Method):

@@ -10,8 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from classic.batching import sorted_batches
-from classic.config import PresetName
-from classic.losses import cross_entropy
 from classic.losses.classification import MissingClasses
 from classic.methods.recurrent import RecurrentMethod
 from classic.model import Model
@@ -39,15 +37,6 @@ class SrkConfig:
     decay: float = 0.1
     missing: MissingClasses = "plain"
 
-    @classmethod
-    def preset(cls, name: PresetName) -> SrkConfig:
-        """The method of that preset."""
-        if name == "paper":  # SRK's own publication: from the second task on nearly at the floor
-            return cls(decay=10.0)
-        if name == "authors":  # CLASSIC's released code
-            return cls(leak=0.001, floor=0.1)
-        return cls()
-
 
 class Srk(RecurrentMethod):
     """Sentiment classification by leveraging shared knowledge.
@@ -57,14 +46,14 @@ class Srk(RecurrentMethod):
 
         f = last of fln(x),  k = last of krn(x),  g = sigmoid(W_f f + W_k k),  h = (1 - g) f + g k
         L = CE(head(h)) + CE(head_f(f)) + CE(head_k(k))
-        from task 2 on, in krn:  dW[:, j] *= u_x,j,  dU[:, j] *= u_h,j,  db_j *= u_h,j in every gate
+        from task 2 on, in krn:  dW[:, j] *= u_x,j,  dU[:, j] *= u_h,j,  db_j *= u_h,j in every gate, d being the update
         u_j = 1 - S_j, and 0 for all but the share s_t of least active units;  S = activity, scaled to [0, 1]
 
     The activity S_x = sum |x_j|, S_h = sum |h_j| is that of krn's inputs and states over the training texts of all
     earlier tasks, measured once when a task ends. Keeps the networks, the three heads, S_x and S_h.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     source: ClassVar[str] = (
         "Lv et al. (2019), DASFAA, "
         "Sentiment Classification by Leveraging the Shared Knowledge from a Sequence of Domains"
@@ -89,6 +78,7 @@ class Srk(RecurrentMethod):
         self.register_buffer("input_activity", torch.zeros(self.width))
         self.register_buffer("state_activity", torch.zeros(self.width))
         self._free_inputs, self._free_states = torch.ones(self.width), torch.ones(self.width)
+        self._before: list[Tensor] = []
 
     def own(self) -> tuple[nn.Module, ...]:
         return self.fln, self.krn, self.gate_fln, self.gate_krn
@@ -140,16 +130,29 @@ class Srk(RecurrentMethod):
         terms = {}
         heads = {"ce": self.model.head, "ce_fln": self.fln_head, "ce_krn": self.krn_head}
         for (name, head), state in zip(heads.items(), self._states(batch), strict=True):
-            terms[name] = cross_entropy(head(state), batch.labels, self.present, self.config.missing)
+            terms[name] = self.classify(head(state), batch.labels, self.config.missing)
         return terms
 
+    def _protected(self) -> list[tuple[Tensor, Tensor]]:
+        """The retaining network's weights, and how freely each may change."""
+        rows = self._free_states.repeat(3)  # of the three gates
+        return [
+            (self.krn.from_input.weight, self._free_inputs),
+            (self.krn.from_input.bias, rows),
+            (self.krn.from_state.weight, self._free_states),
+            (self.krn.from_state.bias, rows),
+        ]
+
     def edit_gradients(self, step: Step) -> None:
-        if not self.learned:
-            return
-        for layer, columns in ((self.krn.from_input, self._free_inputs), (self.krn.from_state, self._free_states)):
-            assert layer.weight.grad is not None and layer.bias.grad is not None
-            layer.weight.grad.mul_(columns)
-            layer.bias.grad.mul_(self._free_states.repeat(3))
+        if self.learned:
+            self._before = [parameter.detach().clone() for parameter, _ in self._protected()]
+
+    def after_update(self, step: Step) -> None:
+        # The update is scaled, not the gradient: Adam divides every gradient by its own size, and a scale with it.
+        if self.learned:
+            with torch.no_grad():
+                for (parameter, free), before in zip(self._protected(), self._before, strict=True):
+                    parameter.copy_(before + (parameter - before) * free)
 
     def finish_task(self, task: Task) -> None:
         self.eval()
@@ -159,6 +162,7 @@ class Srk(RecurrentMethod):
                 states, _ = self.krn(tokens, real)
                 self.input_activity += (tokens.abs() * real.unsqueeze(-1)).sum(dim=(0, 1))
                 self.state_activity += states.abs().sum(dim=(0, 1))
+        self._before = []
         super().finish_task(task)
 
     def logits(self, batch: Batch, task: int | None = None) -> Tensor:

@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from classic.backbones.base import Need
-from classic.config import PresetName
 from classic.errors import IncompatibleError
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
@@ -39,11 +38,6 @@ class UclConfig:
     ratio: float = 0.125
     scale: float | None = None
     rho_rate: float | None = 0.01
-
-    @classmethod
-    def preset(cls, name: PresetName) -> UclConfig:
-        """The method of that preset. The released code's regulariser never runs; that is not a preset."""
-        return cls(scale=1.0, rho_rate=None) if name == "authors" else cls()
 
 
 class Ucl(Method):

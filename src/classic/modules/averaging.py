@@ -7,11 +7,13 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from classic.modules.keeping import Keeping
+
 _HEAD_START = 10.0  # k: with so few steps behind it, an average is hardly more than its newest value
 _LEAST = 0.01  # c: a new domain counts even after hundreds of others
 
 
-class RunningAverage(nn.Module):
+class RunningAverage(nn.Module, Keeping):
     """What training walks through, averaged over its steps and over all tasks.
 
         average_n = average_{n-1} + r_n (weights_n - average_{n-1}),    r_n = max(k / (n + k), c)

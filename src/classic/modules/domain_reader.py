@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import torch
 from torch import Tensor, nn
 
@@ -72,15 +70,3 @@ class KnownDomain(nn.Module):
 def expectation(shares: Tensor, belief: float) -> Tensor:
     """A log pi, with a large negative number where a share is 0, whatever a."""
     return torch.where(shares > 0, belief * shares.clamp(min=1e-12).log(), _NEVER)
-
-
-class ReadsDomains(ABC):
-    """A method whose answers depend on the domain a text seems to come from. Who keeps the domain map shows it to it."""
-
-    @abstractmethod
-    def show_map(self, domains: DomainMap) -> None:
-        """From now on this map is asked; it goes on growing with every task."""
-
-    @abstractmethod
-    def reader(self, task: int | None = None) -> nn.Module | None:
-        """What turns logits and surfaces into answers; None where the logits are the answer."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from classic.config import PresetName
 from classic.types import POLARITIES, Polarity, Scenario
 
 
@@ -20,16 +19,6 @@ class HeadConfig:
     """
 
     dropout: float = 0.1
-
-    @classmethod
-    def preset(cls, name: PresetName) -> HeadConfig:
-        """The head of that preset."""
-        return cls(dropout=0.5 if name == "paper" else 0.1)  # Sec. 4.3: 0.5 between fully connected layers
-
-    @classmethod
-    def frozen(cls, name: PresetName) -> HeadConfig:  # noqa: ARG003
-        """The head of small networks over frozen token states: 0.5 in paper and released code alike."""
-        return cls(dropout=0.5)
 
 
 class Head(nn.Module):

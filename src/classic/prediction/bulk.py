@@ -24,7 +24,7 @@ from classic.files import json_bytes, sync_folder, write_json
 from classic.prediction.tables import need_pyarrow, write_parquet
 from classic.runtime.answering import WINDOW, Answering
 from classic.runtime.records import Answered, columns, header, lines, record
-from classic.types import Example, Prediction, make_example
+from classic.types import Example, Prediction, example_about
 
 CHUNK = 4 * WINDOW
 """Rows between two entries of the journal."""
@@ -100,14 +100,14 @@ class RowPredictor:
     """
 
     def __init__(self, folder: str, batch_size: int = 32) -> None:
-        from classic.runtime import Predictor
+        from classic.runtime import ExportedPredictor
 
-        self._predictor, self._batch_size = Predictor(folder, threads=1), batch_size
+        self._predictor, self._batch_size = ExportedPredictor(folder, threads=1), batch_size
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         """Columns `sentence` and `aspect` in, the columns of the answers out."""
         pairs = zip(batch["sentence"], batch["aspect"], strict=True)
-        examples = [make_example(str(sentence), str(aspect)) for sentence, aspect in pairs]
+        examples = [example_about(str(sentence), str(aspect)) for sentence, aspect in pairs]
         answers = [record(answer) for answer in self._predictor.stream(examples, batch_size=self._batch_size)]
         return {name: [answer[name] for answer in answers] for name in answers[0]} if answers else {}
 

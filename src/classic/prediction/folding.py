@@ -6,7 +6,6 @@ goes from token ids to logits without gates, tasks or cached states: it is what 
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -17,10 +16,7 @@ from classic.backbones.encoder import PairTokenizer, encoder_folder, pool_mean
 from classic.backbones.pairs import PairBackbone, pair_tokenizer
 from classic.learning.learner import Learner
 from classic.methods.base import Method
-from classic.methods.classic import Classic
-from classic.methods.hat import Hat
 from classic.modules.adapter import Adapter
-from classic.modules.domain_reader import ReadsDomains
 from classic.modules.folded import FoldedBlock, FoldedLayer, as_linear
 from classic.modules.gates import UnitGate
 from classic.modules.heads import Head
@@ -71,7 +67,7 @@ class Folded(nn.Module):
 def can_fold(method: Method) -> bool:
     """Whether a method answers with one plain network of the BERT family over pairs of aspect and sentence."""
     backbone = method.model.backbone
-    if not isinstance(backbone, PairBackbone) or type(method).logits not in (Method.logits, Hat.logits, Classic.logits):
+    if not isinstance(backbone, PairBackbone) or not method.foldable():
         return False
     shape: Any = backbone.encoder.config
     return shape.model_type in _FAMILY and all(_is_plain(plastic) for plastic in backbone.plastic().values())
@@ -89,7 +85,7 @@ def fold(learner: Learner, task: int | None = None) -> Folded:
     encoder: Any = backbone.encoder
     settings = learner.config.complete().backbone_config
     tokenizer = pair_tokenizer(encoder_folder(settings["encoder"]), encoder, settings["max_length"])
-    with method.acting_as(task) if isinstance(method, Hat) else nullcontext():
+    with method.acting_as(task):
         layers = [_fold_layer(layer, int(encoder.config.num_attention_heads)) for layer in encoder.encoder.layer]
         head = _whole_head(method.model.head, task)
     parts = dict(encoder.named_children())
@@ -98,8 +94,7 @@ def fold(learner: Learner, task: int | None = None) -> Folded:
         embeddings = _Projected(embeddings, parts["embeddings_project"])
     words = backbone.first_words if isinstance(backbone, Bert) else encoder.embeddings.word_embeddings.weight
     pool = encoder.pooler if settings["pooling"] == "pooler" else settings["pooling"]
-    reader = method.reader(task) if isinstance(method, ReadsDomains) else None
-    return Folded(embeddings, layers, pool, head, reader, words, tokenizer).eval()
+    return Folded(embeddings, layers, pool, head, method.reader(task), words, tokenizer).eval()
 
 
 class _Projected(nn.Module):

@@ -26,9 +26,9 @@ def open_predictor(
     if is_exported(path):
         if version is not None:
             raise InputError("an exported folder holds one version", fix="leave the version out, or name the store")
-        from classic.runtime.predictor import Predictor as Exported
+        from classic.runtime.exported import ExportedPredictor
 
-        return Exported(path, threads)
+        return ExportedPredictor(path, threads)
     from classic.prediction.predictor import Predictor
 
     return Predictor.open(path, version, device)

@@ -115,4 +115,4 @@ class Predictor(Answering):
             return
         for batch in sorted_batches(backbone, examples, batch_size):
             moved = batch.to(self.device)
-            yield batch, method.logits(moved, task), backbone.surface(moved)
+            yield batch, method.answer(moved, task), backbone.surface(moved)

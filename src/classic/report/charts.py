@@ -69,7 +69,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatCell:
     """One cell of a heat map: its text, its style (h0 to h9, missing, later, own) and what it says."""
 
     text: str

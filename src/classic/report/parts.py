@@ -9,7 +9,7 @@ from typing import Any
 from classic.evaluation.matrix import ResultMatrix
 from classic.report.charts import (
     MISSING,
-    Cell,
+    HeatCell,
     around_zero,
     band,
     fit_scale,
@@ -57,12 +57,12 @@ def result_heat(matrix: ResultMatrix, metric: str) -> list[dict[str, Any]]:
         for u, tested in enumerate(matrix.tasks):
             value = matrix.value(metric, t, u)
             if u > t:
-                row.append(Cell("", "later", f"{tested} was not learned yet"))
+                row.append(HeatCell("", "later", f"{tested} was not learned yet"))
             elif math.isnan(value):
-                row.append(Cell(MISSING, "missing", f"{tested} was not tested after {after}"))
+                row.append(HeatCell(MISSING, "missing", f"{tested} was not tested after {after}"))
             else:
                 style = heat_style(value, low, high) + (" diagonal" if u == t else "")
-                row.append(Cell(percent(value), style, f"{tested} after learning {after}: {percent(value)} %"))
+                row.append(HeatCell(percent(value), style, f"{tested} after learning {after}: {percent(value)} %"))
         values = matrix.row(metric, t)
         mean = math.fsum(values) / len(values)
         rows.append({"name": after, "cells": row, "mean": percent(mean)})
@@ -186,11 +186,13 @@ def share_map(domains: Sequence[str], rows: Sequence[Sequence[float] | None]) ->
         line = []
         for u, other in enumerate(domains):
             if u > t:
-                line.append(Cell("", "later", f"{other} was not learned yet"))
+                line.append(HeatCell("", "later", f"{other} was not learned yet"))
                 continue
             style = heat_style(row[u], low, high) if u < t else "own"
             marked = " most" if u < t and row[u] == best > 0 else ""
-            line.append(Cell(f"{100 * row[u]:.0f}", style + marked, f"{domains[t]} on {other}: {percent(row[u])} %"))
+            line.append(
+                HeatCell(f"{100 * row[u]:.0f}", style + marked, f"{domains[t]} on {other}: {percent(row[u])} %")
+            )
         result.append({"name": domains[t], "cells": line})
     return {"rows": result, "ends": (low, high)}
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from classic.runtime.predictor import Predictor
+from classic.runtime.exported import ExportedPredictor
 
-__all__ = ["Predictor"]
+__all__ = ["ExportedPredictor"]

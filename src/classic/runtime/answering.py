@@ -11,7 +11,7 @@ from classic.data.memory import iter_examples
 from classic.errors import InputError
 from classic.runtime.clauses import blend, with_clauses
 from classic.runtime.explaining import Word, left_out, words_of
-from classic.types import POLARITIES, Example, Polarity, Prediction, Probabilities, make_example
+from classic.types import POLARITIES, Example, Polarity, Prediction, Probabilities, example_about
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
@@ -75,7 +75,7 @@ class Answering(ABC):
         if aspects is None:
             raise InputError("no aspect given", fix='say which aspect is meant: predict(sentence, "battery")')
         one = isinstance(aspects, str) or _is_span(aspects)
-        examples = [make_example(sentence, aspect) for aspect in ([aspects] if one else aspects)]  # type: ignore[arg-type]
+        examples = [example_about(sentence, aspect) for aspect in ([aspects] if one else aspects)]  # type: ignore[arg-type]
         return list(self.stream(examples, domain=domain, batch_size=batch_size))
 
     def explain(
@@ -93,7 +93,7 @@ class Answering(ABC):
             domain: As in `predict`.
             batch_size: Examples computed at once.
         """
-        example = make_example(sentence, aspect)
+        example = example_about(sentence, aspect)
         answer, *others = self.stream([example, *left_out(example)], domain=domain, batch_size=batch_size)
         share = answer.probabilities[answer.polarity.column]
         places = zip(words_of(sentence), others, strict=True)

@@ -12,7 +12,6 @@ from typing import Any
 from classic.data.writers import safe_cell
 from classic.types import Prediction
 
-FORMS = ("jsonl", "csv", "parquet")
 ERROR = "error"
 _COLUMNS = (
     *("sentence", "aspect", "polarity", "positive", "negative", "neutral"),

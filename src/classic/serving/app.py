@@ -35,6 +35,7 @@ def create_app(service: Service) -> FastAPI:
         version=__version__,
         summary="Aspect sentiment, domain after domain.",
         lifespan=lifespan,
+        redirect_slashes=False,  # a redirect would answer before the token is asked for, and tell what there is
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from classic.serving.problems import ApiError, bug
+from classic.serving.problems import ApiError, explain, overloaded
 from classic.serving.telemetry import Telemetry
 
 log = logging.getLogger("classic.serving")
@@ -25,6 +25,9 @@ PREDICT_BYTES = 1 << 20
 TEACH_BYTES = 16 << 20
 SMALL_BYTES = 64 << 10
 BODY_SECONDS = 60.0
+STRANGERS_PER_SECOND = 50
+STRANGERS_AT_ONCE = 100
+STRANGERS_WAIT = 1.0  # seconds
 DATA_TYPES = (
     "text/csv",
     "text/tab-separated-values",
@@ -45,7 +48,7 @@ _HEADERS = {
 }
 _CLOSE = {"Connection": "close"}  # to a body without an end: nobody reads it any further
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
-_PRIVATE = re.compile(r"/v1(/|$)|/metrics$")
+_PRIVATE = re.compile(r"/(v1|metrics)(/|$)")
 
 
 @dataclass(frozen=True)
@@ -67,22 +70,49 @@ class Access:
             raise ApiError(403, "forbidden", "the header Host is not allowed", fix="start with --allow-host NAME")
         if origins and origins not in ([f"http://{hosts[0]}"], [f"https://{hosts[0]}"]):
             raise ApiError(403, "forbidden", "the header Origin is not allowed", fix="ask from the service's own page")
-        if self.token is not None and _PRIVATE.match(scope["path"]):
-            given = _values(scope, b"authorization")
-            kind, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-            if kind.casefold() != "bearer" or not hmac.compare_digest(token.strip().encode(), self.token.encode()):
-                raise ApiError(
-                    401,
-                    "unauthorized",
-                    "no token or a wrong one",
-                    fix="send the header Authorization: Bearer TOKEN",
-                    headers={"WWW-Authenticate": "Bearer"},
-                )
+        if _PRIVATE.match(scope["path"]) and not self.trusts(scope):
+            raise ApiError(
+                401,
+                "unauthorized",
+                "no token or a wrong one",
+                fix="send the header Authorization: Bearer TOKEN",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+
+    def trusts(self, scope: Scope) -> bool:
+        """Whether a request bears the token; without one, every request for what the token would guard does."""
+        if self.token is None:
+            return _PRIVATE.match(scope["path"]) is not None
+        given = _values(scope, b"authorization")
+        kind, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        return kind.casefold() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode())
 
     def _knows(self, host: str) -> bool:
         found = _HOST.fullmatch(host)
         name = (found[1] or found[2]).casefold() if found else ""
         return name in LOOPBACK or name in self.hosts
+
+
+class Pace:
+    """What is asked without the token shares a number of answers a second: more has to wait, and at last is refused.
+
+    Whoever asks in a loop then waits, and the loop of the service turns for those who bear the token.
+    """
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    async def wait(self) -> None:
+        """Until it is this request's turn."""
+        now = time.monotonic()
+        self._due = max(self._due, now - STRANGERS_AT_ONCE / STRANGERS_PER_SECOND)
+        late = self._due - now
+        if late > STRANGERS_WAIT:
+            await asyncio.sleep(STRANGERS_WAIT)
+            raise overloaded(late)
+        self._due += 1 / STRANGERS_PER_SECOND
+        if late > 0:
+            await asyncio.sleep(late)
 
 
 class Guard:
@@ -97,6 +127,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, access: Access, telemetry: Telemetry, admit: Callable[[], None]) -> None:
         self.app, self.access, self.telemetry, self.admit = app, access, telemetry, admit
+        self.pace = Pace()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -105,15 +136,15 @@ class Guard:
         answer = _Answer(send, scope["path"])
         began = time.perf_counter()
         try:
+            if not self.access.trusts(scope):
+                await self.pace.wait()
             self.access.check(scope)
             _check_body_headers(scope)
             if scope["path"] == "/v1/predict":
                 self.admit()
             await self.app(scope, _limited(receive, _cap(scope["path"])), answer.send)
-        except ApiError as error:
-            await answer.refuse(error, scope)
         except Exception as error:
-            await answer.refuse(bug(error), scope)
+            await answer.refuse(explain(error), scope)
         self.telemetry.request(scope, answer.status, time.perf_counter() - began)
 
 

@@ -1,5 +1,6 @@
 """Jobs on disk: one folder each, inside the store's folder `service/`.
 
+service/lock                      held by the one service over the store
 service/token                     what a request must bear
 service/audit.jsonl               what people decided
 service/tests/DIGEST.jsonl        test rows of the domain a version learned, if their owner lets the service keep them
@@ -13,15 +14,17 @@ service/jobs/ID/test.jsonl        test rows on their way to service/tests
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import IO, Any, ClassVar, Literal
 
+from classic.errors import BusyError
 from classic.files import sync_folder, write_json
 
 State = Literal["queued", "running", "ready", "held", "publishing", "published", "discarded", "cancelled", "failed"]
@@ -63,10 +66,10 @@ class Job:
         """Whether it is not over."""
         return self.state in OPEN
 
-    def note_epoch(self, record: dict[str, Any]) -> None:
-        """Takes in an epoch's record; one that is made again after a kill replaces its first self."""
+    def with_epoch(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        """Its epochs with one more; one that is made again after a kill replaces its first self."""
         key = (record["phase"], record["epoch"])
-        self.epochs = [entry for entry in self.epochs if (entry["phase"], entry["epoch"]) != key] + [record]
+        return [entry for entry in self.epochs if (entry["phase"], entry["epoch"]) != key] + [record]
 
     def public(self) -> dict[str, Any]:
         """As the API shows it."""
@@ -138,15 +141,26 @@ class JobBook:
         (self.path(identity) / "data").mkdir(parents=True, mode=0o700)
         return identity
 
+    def has_data(self, job: Job) -> bool:
+        """Whether the rows of a job are still there: they go first when it ends."""
+        return (self.path(job) / "data").is_dir()
+
     def abandon(self, identity: str) -> None:
         """Removes the folder of a job that did not come to be."""
+        self.jobs.pop(identity, None)
         shutil.rmtree(self.path(identity), ignore_errors=True)
 
-    def save(self, job: Job) -> None:
-        """Writes a job's state; on disk when it returns."""
-        job.changed = now()
+    def save(self, job: Job, **changes: Any) -> None:
+        """Writes a job's state with some changes: first on disk, then in memory, so that both say the same."""
+        changes |= {"changed": now()}
+        self.mark(job, **changes)
+        for name, value in changes.items():
+            setattr(job, name, value)
         self.jobs[job.id] = job
-        write_json(self.path(job) / "job.json", asdict(job) | {"progress": None})
+
+    def mark(self, job: Job, **changes: Any) -> None:
+        """Writes a job's state on disk only: what it will be once all that belongs to the change is done."""
+        write_json(self.path(job) / "job.json", asdict(replace(job, **changes)) | {"progress": None})
 
     def clear(self, job: Job) -> None:
         """Deletes everything of a job but its record: upload, working copy, results."""
@@ -201,6 +215,24 @@ class JobBook:
             if len(found) == most:
                 break
         return found
+
+
+def lock_service(folder: Path) -> IO[str]:
+    """Takes the store's folder for one service; the system gives it back when its holder ends or dies.
+
+    Two services would teach the same job twice, and each would sweep away what the other receives.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = (folder / "lock").open("a")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise BusyError(
+            f"{folder.parent} is served already: another `classic serve` holds {folder / 'lock'}",
+            fix="end that one, or serve another store",
+        ) from None
+    return handle
 
 
 def test_file(folder: Path, digest: str) -> Path:

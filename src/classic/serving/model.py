@@ -14,9 +14,10 @@ from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
-from classic.types import Example, Prediction, Scenario, make_example
+from classic.types import Example, Prediction, Scenario, example_about
 
 _EXPLAINERS = 4
+_FRESH = 1.0  # seconds for which a forward pass says that the model answers
 _CHUNK = 8  # a batch is computed in pieces of like length: on a CPU padding costs more than small pieces do
 _LONG_TEXT = 20_000  # characters beyond which counting tokens would hold up the loop
 
@@ -39,6 +40,7 @@ class Live:
         self._telemetry = telemetry
         self.batcher: MicroBatcher[Predictor, Question, Prediction] = MicroBatcher(_compute, limits, telemetry)
         self.predictor: Predictor | None = None
+        self._probe: tuple[float, asyncio.Task[int]] | None = None
         # Threads of their own: they wait for answers, and whoever computes answers must never wait for them.
         self._explainers = ThreadPoolExecutor(_EXPLAINERS, thread_name_prefix="explain")
 
@@ -70,8 +72,18 @@ class Live:
         return await self.batcher.ask(predictor, questions, tokens, seconds)
 
     async def probe(self, seconds: float) -> int:
-        """A real forward pass; returns the version that made it."""
-        predictor = self.get()
+        """A real forward pass not older than a second, shared by all who ask; returns the version that made it."""
+        predictor, now = self.get(), asyncio.get_running_loop().time()
+        began, task = self._probe or (now, None)
+        if task is not None and task.done():
+            failed = task.cancelled() or task.exception() is not None or task.result() != predictor.version
+            task = None if failed or now - began >= _FRESH else task
+        if task is None:
+            task = asyncio.create_task(self._pass(predictor, seconds))
+            self._probe = now, task
+        return await asyncio.shield(task)
+
+    async def _pass(self, predictor: Predictor, seconds: float) -> int:
         (answer,) = await self.ask(predictor, [_probe(predictor)], seconds)
         return answer.version
 
@@ -123,7 +135,7 @@ def _probe(predictor: Predictor) -> Question:
 def as_question(sentence: str, aspect: str | tuple[int, int], domain: str | None, where: str) -> Question:
     """Checks what was asked; `where` is for the error."""
     try:
-        return Question(make_example(sentence, aspect), domain)
+        return Question(example_about(sentence, aspect), domain)
     except InputError as error:
         raise invalid("an aspect cannot be judged", fix=error.fix, details=[detail(error.what, where=where)]) from None
 

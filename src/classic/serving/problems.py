@@ -12,7 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from classic.errors import BusyError, ClassicError, DataError, InputError
+from classic.errors import BusyError, ClassicError, DataError, DiskError, InputError
+from classic.files import disk_error, is_disk_error
 
 log = logging.getLogger("classic.serving")
 
@@ -112,11 +113,24 @@ def install_handlers(app: FastAPI) -> None:
 def from_classic(error: ClassicError) -> ApiError:
     """The answer to an error that the library explains; paths of the host stay here."""
     log.warning("%s", type(error).__name__)
+    if isinstance(error, DiskError):
+        message = f"the disk of the service cannot be written: {error.reason}"
+        return ApiError(507, "disk", message, fix="make room on it or make it writable; nothing that was there is lost")
     if isinstance(error, BusyError):
         return ApiError(409, "busy", "another process is changing the store", fix="try again")
     if isinstance(error, InputError):
         return invalid("the request cannot be fulfilled as it is", fix=_QUOTED.sub("", error.fix))
     return bug(error)
+
+
+def explain(error: BaseException) -> ApiError:
+    """The answer to whatever was raised."""
+    if isinstance(error, ApiError):
+        return error
+    if is_disk_error(error):
+        assert isinstance(error, OSError)
+        return from_classic(disk_error(error))
+    return from_classic(error) if isinstance(error, ClassicError) else bug(error)
 
 
 def bug(error: BaseException) -> ApiError:

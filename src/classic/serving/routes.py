@@ -25,6 +25,7 @@ _MEANINGS = {
     500: "A bug",
     503: "Not ready, or ending",
     504: "Not done within the deadline",
+    507: "The disk is full or cannot be written",
 }
 
 bearer = HTTPBearer(auto_error=False, description="The token `classic serve` prints.")

@@ -48,7 +48,7 @@ _UPLOAD = {
 @router.post(
     "/v1/teach/check",
     response_model=PreviewAnswer,
-    responses=answers(400, 401, 408, 413, 415, 422),
+    responses=answers(400, 401, 408, 413, 415, 422, 507),
     openapi_extra=_UPLOAD,
 )
 async def check(request: Request, service: TheService) -> Response:
@@ -65,7 +65,7 @@ async def check(request: Request, service: TheService) -> Response:
     "/v1/teach",
     status_code=202,
     response_model=JobAnswer,
-    responses=answers(400, 401, 408, 409, 413, 415, 422, 503),
+    responses=answers(400, 401, 408, 409, 413, 415, 422, 503, 507),
     openapi_extra=_UPLOAD,
 )
 async def teach(
@@ -126,7 +126,7 @@ async def events(job_id: JobId, service: TheService) -> StreamingResponse:
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
-@router.post("/v1/jobs/{job_id}/cancel", response_model=JobAnswer, responses=answers(401, 404, 409, 413, 415, 422))
+@router.post("/v1/jobs/{job_id}/cancel", response_model=JobAnswer, responses=answers(401, 404, 409, 413, 415, 422, 507))
 async def cancel(job_id: JobId, service: TheService) -> dict[str, Any]:
     """Ends a job that is being taught; its upload is deleted."""
     found = _find(service, job_id)
@@ -135,7 +135,9 @@ async def cancel(job_id: JobId, service: TheService) -> dict[str, Any]:
 
 
 @router.post(
-    "/v1/jobs/{job_id}/publish", response_model=JobAnswer, responses=answers(400, 401, 404, 408, 409, 413, 415, 422)
+    "/v1/jobs/{job_id}/publish",
+    response_model=JobAnswer,
+    responses=answers(400, 401, 404, 408, 409, 413, 415, 422, 507),
 )
 async def publish(job_id: JobId, service: TheService, wanted: PublishRequest | None = None) -> dict[str, Any]:
     """Makes a trained version live; against the gate only with a reason."""
@@ -145,7 +147,9 @@ async def publish(job_id: JobId, service: TheService, wanted: PublishRequest | N
     return found.public()
 
 
-@router.post("/v1/jobs/{job_id}/discard", response_model=JobAnswer, responses=answers(401, 404, 409, 413, 415, 422))
+@router.post(
+    "/v1/jobs/{job_id}/discard", response_model=JobAnswer, responses=answers(401, 404, 409, 413, 415, 422, 507)
+)
 async def discard(job_id: JobId, service: TheService) -> dict[str, Any]:
     """Throws a trained version away; its upload is deleted."""
     found = _find(service, job_id)
@@ -153,7 +157,9 @@ async def discard(job_id: JobId, service: TheService) -> dict[str, Any]:
     return found.public()
 
 
-@router.post("/v1/rollback", response_model=RollbackAnswer, responses=answers(400, 401, 404, 408, 409, 413, 415, 422))
+@router.post(
+    "/v1/rollback", response_model=RollbackAnswer, responses=answers(400, 401, 404, 408, 409, 413, 415, 422, 507)
+)
 async def rollback(wanted: RollbackRequest, service: TheService) -> dict[str, int]:
     """Makes a version live that exists: one pointer move."""
     if wanted.version not in await asyncio.to_thread(service.store.numbers):

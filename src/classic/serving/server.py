@@ -13,12 +13,13 @@ import uvicorn
 
 from classic.errors import InputError
 from classic.serving.app import create_app
+from classic.serving.connections import ACCEPTS, Connection, Crowd
 from classic.serving.guard import LOOPBACK
 from classic.serving.service import Service, ServiceConfig
 from classic.store.store import Store
 
 _DRAIN_SECONDS = 10
-_CONNECTIONS = 1024
+_QUEUE = 1024  # connections that wait to be accepted
 
 
 def serve(store: Store, config: ServiceConfig, host: str, port: int, tell: Callable[[str], None]) -> None:
@@ -45,12 +46,13 @@ async def _serve(store: Store, config: ServiceConfig, listener: socket.socket, t
     server = _Server(
         uvicorn.Config(
             create_app(service),
+            http=type("Connection", (Connection,), {"crowd": Crowd()}),
+            backlog=ACCEPTS,
             lifespan="off",  # an error at the start is told like any other, not as a traceback
             log_config=None,
             access_log=False,
             server_header=False,
             ws="none",
-            limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=_DRAIN_SECONDS,
         )
@@ -76,6 +78,11 @@ async def _serve(store: Store, config: ServiceConfig, listener: socket.socket, t
 class _Server(uvicorn.Server):
     """Leaves signals to us: uvicorn would raise them again at the end, before the teaching process is stopped."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:  # asyncio has one number for both: how many wait, and how many it takes at once
+            listener.listen(_QUEUE)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
@@ -98,7 +105,7 @@ def _listen(host: str, port: int) -> socket.socket:
         # asyncio does this only for sockets that name their protocol; without it answers wait 40 ms for an acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)
-        listener.listen(_CONNECTIONS)  # who connects as soon as the address is told waits, and is not refused
+        listener.listen(_QUEUE)  # who connects as soon as the address is told waits, and is not refused
     except OSError as error:
         raise InputError(f"cannot listen on {host}:{port} ({error.strerror})", fix="choose another --port") from None
     return listener

@@ -12,7 +12,7 @@ from classic.data.writers import write_examples
 from classic.errors import InputError, StoreError
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
-from classic.serving.jobs import Job, JobBook
+from classic.serving.jobs import Job, JobBook, lock_service
 from classic.serving.model import Live, load_predictor
 from classic.serving.problems import ApiError, invalid
 from classic.serving.supervisor import Teaching, job_folder
@@ -52,6 +52,7 @@ class Service:
 
     def __init__(self, store: Store, config: ServiceConfig) -> None:
         self.store, self.config = store, config
+        self._lock = lock_service(job_folder(store.path))  # first: what follows sweeps
         self.telemetry = Telemetry()
         self.live = Live(config.limits, self.telemetry)
         self.book = JobBook(job_folder(store.path))
@@ -79,6 +80,7 @@ class Service:
             self._caretaker.cancel()
         await self.teaching.end()
         await self.live.batcher.stop()
+        self._lock.close()
 
     async def _take_care(self) -> None:
         """Teaches the demo domains, and follows a pointer that another program moved."""
@@ -86,9 +88,12 @@ class Service:
             try:
                 if self.config.demo:
                     await self._teach_demo()
+                await self.teaching.retry()
                 await self.teaching.follow_pointer()
             except StoreError as error:  # damaged or busy: what is in memory goes on answering
                 log.warning("store: %s", type(error).__name__)
+            except OSError as error:
+                log.warning("files: %s", type(error).__name__)
             except ApiError as error:
                 log.warning("demo: %s", error.code)
             await asyncio.sleep(_LOOK)
@@ -150,10 +155,14 @@ class Service:
             return  # somebody cancelled it, or it failed: not again by itself
         task = load_demo(DEMO_DOMAINS[len(learned)])
         identity = self.book.prepare()
-        for split, examples in (("train", task.train), ("valid", task.valid), ("test", task.test)):
-            write_examples(examples, self.book.path(identity) / "data" / f"{split}.jsonl")
-        async with self.teaching.changing:
-            job = self._new_job(identity, task, "auto", keep_test=True, demo=True)
+        try:
+            for split, examples in (("train", task.train), ("valid", task.valid), ("test", task.test)):
+                write_examples(examples, self.book.path(identity) / "data" / f"{split}.jsonl")
+            async with self.teaching.changing:
+                job = self._new_job(identity, task, "auto", keep_test=True, demo=True)
+        except BaseException:
+            self.book.abandon(identity)
+            raise
         self.teaching.start(job)
 
     def _keep_demo_tests(self) -> None:

@@ -8,20 +8,20 @@ import logging
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from classic.errors import ClassicError, StaleError, StoreError
+from classic.errors import StaleError, StoreError
 from classic.serving.events import Watchers
 from classic.serving.jobs import Job, JobBook, now
 from classic.serving.model import Live, load_predictor
-from classic.serving.problems import ApiError, bug, from_classic
+from classic.serving.problems import ApiError, explain
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
 
 log = logging.getLogger("classic.serving")
 
+_GONE = {"message": "its rows are gone: it was ending when the service stopped", "fix": "teach the domain again"}
 _STALE = "the store has moved on since this domain was taught"
 
 
@@ -45,6 +45,7 @@ class Teaching:
         self._running: asyncio.Task[None] | None = None
         self._listener: asyncio.Future[dict[str, str] | None] | None = None
         self._ending = False
+        self._unended: tuple[Job, Any, dict[str, str] | None] | None = None  # over, but the disk did not take it
 
     # --- the life of a job ------------------------------------------------------------------------------------------
 
@@ -54,10 +55,16 @@ class Teaching:
         if job is None:
             return
         if job.state == "publishing":
-            async with self.changing:
-                await self._publish(job)
+            try:
+                async with self.changing:
+                    await self._publish(job)
+            except (ApiError, StoreError, OSError) as error:  # a person decides, or makes room and asks again
+                log.warning("publish: %s", type(error).__name__)
         elif job.state in ("queued", "running"):
-            self.start(job)
+            if self.book.has_data(job):
+                self.start(job)
+            else:
+                await self._end(job, "failed", _GONE)
 
     def start(self, job: Job) -> None:
         """Runs a job's process in the background."""
@@ -69,8 +76,13 @@ class Teaching:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            problem = bug(error) if not isinstance(error, ClassicError) else from_classic(error)
-            await self._fail(job, {"message": f"teaching broke off: {problem.message}", "fix": problem.fix})
+            problem = explain(error)
+            await self._stop_child()
+            async with self.changing:
+                if job.open:
+                    await self._end(
+                        job, "failed", {"message": f"teaching broke off: {problem.message}", "fix": problem.fix}
+                    )
 
     async def _teach(self, job: Job) -> None:
         command = [sys.executable, "-m", "classic.serving.worker", str(self.book.path(job)), str(self._memory)]
@@ -80,8 +92,8 @@ class Teaching:
                 return
             await asyncio.to_thread(self._make_branch, job)
             child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 22)
-            self._child, job.state = child, "running"
-            self._changed(job)
+            self._child = child
+            self._change(job, state="running")
         self._listener = asyncio.ensure_future(self._listen(job, child))
         error = await self._listener
         code = await child.wait()
@@ -92,12 +104,12 @@ class Teaching:
             job.progress = None
             result = self.book.result(job) if code == 0 else None
             if result is None:
-                await self._fail(job, error or self._silent_end(code))
+                await self._end(job, "failed", error or self._silent_end(code))
                 return
-            job.version, job.sha256, job.gate = result["version"], result["sha256"], result["gate"]
-            job.state = "ready" if result["gate"]["passed"] else "held"
-            self._changed(job)
-            if job.state == "ready" and job.publish == "auto":
+            found = {name: result[name] for name in ("version", "sha256", "gate")}
+            passed = bool(result["gate"]["passed"])
+            self._change(job, **found, state="ready" if passed else "held")
+            if passed and job.publish == "auto":
                 with suppress(ApiError):  # stale: a person decides
                     await self._publish(job)
 
@@ -120,8 +132,7 @@ class Teaching:
                 job.progress = said
                 self.watchers.tell(job.id, "progress", said)
             elif event == "epoch":
-                job.note_epoch(said["record"])
-                self.book.save(job)
+                self.book.save(job, epochs=job.with_epoch(said["record"]))
                 self.watchers.tell(job.id, "epoch", said["record"])
             else:
                 error = {"message": said["message"], "fix": said["fix"]}
@@ -139,7 +150,7 @@ class Teaching:
     async def publish(self, job: Job, override: bool, reason: str | None) -> None:
         """Makes a trained version live."""
         async with self.changing:
-            self._need(job, "ready", "held")
+            self._need(job, "ready", "held", "publishing")  # the last: it broke off half-way, and goes on
             if job.state == "held":
                 if not override or not reason:
                     raise ApiError(
@@ -148,20 +159,19 @@ class Teaching:
                         "a domain fell by more than the margin",
                         fix="say override and a reason, or discard",
                     )
-                job.override = {"reason": reason, "at": now()}
-            await self._publish(job)
+                await self._publish(job, {"reason": reason, "at": now()})
+            else:
+                await self._publish(job)
 
-    async def _publish(self, job: Job) -> None:
+    async def _publish(self, job: Job, override: dict[str, str] | None = None) -> None:
         if self.store.current not in (job.base, job.version):
             raise ApiError(409, "stale", _STALE, fix="discard it and teach the domain again")
-        job.state = "publishing"
-        self._changed(job)
+        self._change(job, state="publishing", override=override or job.override)
         try:
             await self._adopt(job)
-        except (StoreError, ApiError):
-            job.state = "ready" if job.gate and job.gate["passed"] else "held"
-            job.override = None
-            self._changed(job)
+        except (StoreError, ApiError, OSError):
+            if job.open and self.store.current != job.version:  # live is live, whatever the job's file says
+                self._change(job, state="ready" if job.gate and job.gate["passed"] else "held", override=None)
             raise
 
     async def _adopt(self, job: Job) -> None:
@@ -236,23 +246,40 @@ class Teaching:
         if self._listener is not None:  # its last words are heard before the job's folder is cleared
             await asyncio.wait({self._listener})
 
-    async def _fail(self, job: Job, error: dict[str, str]) -> None:
-        job.error = error
-        await self._end(job, "failed")
+    async def _end(self, job: Job, state: Any, error: dict[str, str] | None = None) -> None:
+        """Says on disk that a job is over, deletes its data, then says so to everybody.
 
-    async def _end(self, job: Job, state: Any) -> None:
-        """Deletes a job's data, then says that it is over."""
-        self.book.save(replace(job, state=state))  # first: a kill in between must not take the job up again
-        self.book.jobs[job.id] = job
-        await asyncio.to_thread(self.book.clear, job)
-        job.state, job.progress = state, None
-        self._changed(job, "end")
+        On a full disk its data go first, which makes room; a job without data is never taught again. If not even that
+        helps, the job stays as it is on disk, and `retry` ends it when there is room.
+        """
+        ended = {"state": state, "error": error}
+        try:
+            self._unended = job, state, error
+            try:
+                self.book.mark(job, **ended)
+            except StoreError:
+                await asyncio.to_thread(self.book.clear, job)
+                self.book.mark(job, **ended)
+            await asyncio.to_thread(self.book.clear, job)
+        except (StoreError, OSError) as problem:
+            log.error("job cannot be ended: %s", type(problem).__name__)
+            raise
+        self._unended = None
+        self.book.save(job, progress=None, **ended)
+        self.watchers.tell(job.id, "end", job.public())
         self._telemetry.jobs.labels(state).inc()
         self.book.forget_old()
 
-    def _changed(self, job: Job, event: str = "job") -> None:
-        self.book.save(job)
-        self.watchers.tell(job.id, event, job.public())
+    async def retry(self) -> None:
+        """Ends the job that a full disk kept from ending."""
+        if self._unended:
+            async with self.changing:
+                if self._unended:
+                    await self._end(*self._unended)
+
+    def _change(self, job: Job, **changes: Any) -> None:
+        self.book.save(job, **changes)
+        self.watchers.tell(job.id, "job", job.public())
 
     def _need(self, job: Job, *states: str) -> None:
         if job.state not in states:

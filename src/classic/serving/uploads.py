@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ MOST_ROWS = 50_000
 _MOST_LISTED = 5_000
 _MOST_FINDINGS = 200
 _MOST_DETAILS = 100
+_TEXT_FORMATS = frozenset({"authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "pyabsa"})
 _FIELDS = ("sentence", "aspect", "polarity", "start", "end")
 
 
@@ -31,9 +31,11 @@ def preview(path: Path) -> dict[str, Any]:
     problem: dict[str, Any] | None = None
     form = None
     try:
-        form = detect_format(path)
-        for draft in itertools.islice(read_drafts(path), MOST_ROWS + 1):
+        form = _text_format(path)
+        for draft in read_drafts(path):
             total += 1
+            if total > MOST_ROWS:
+                continue  # only counted
             if draft.error:
                 bad += 1
             elif draft.example:
@@ -45,7 +47,7 @@ def preview(path: Path) -> dict[str, Any]:
     except DataError as error:
         problem = _file_error(error)
     if problem is None and total > MOST_ROWS:
-        problem = _problem(f"the file has more than {MOST_ROWS:,} rows", fix="split it")
+        problem = _problem(f"the file has {total:,} rows, and {MOST_ROWS:,} may be sent at once", fix="split it")
     findings: list[dict[str, Any]] = []
     if problem is None and not bad:
         refused = _refusal(load_task("new", path))
@@ -75,6 +77,7 @@ def read_upload(domain: str, path: Path) -> Task:
     details: list[dict[str, Any]] = []
     total = 0
     try:
+        _text_format(path)
         for draft in read_drafts(path):
             total += 1
             if total > MOST_ROWS:
@@ -92,6 +95,22 @@ def read_upload(domain: str, path: Path) -> Task:
     if refused := _refusal(task):
         raise invalid(refused[0], fix=refused[1])
     return task
+
+
+def _text_format(path: Path) -> str:
+    """The format of an upload, if it is text: then it holds no more than its size.
+
+    A packed one may hold a thousand times as much: 1,099 bytes of Parquet became a gigabyte in memory.
+    """
+    form = detect_format(path)
+    if form not in _TEXT_FORMATS:
+        raise DataError(
+            f"{form} is not accepted over HTTP: a small file of it may hold very much",
+            path=path.name,
+            expected="text: CSV, TSV, JSONL or XML",
+            fix="convert it to CSV, or teach it with `classic learn` on the machine itself",
+        )
+    return form
 
 
 def _refusal(task: Task) -> tuple[str, str] | None:

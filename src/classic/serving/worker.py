@@ -63,20 +63,7 @@ class Reporter:
 
     def on_epoch(self, record: dict[str, Any]) -> None:
         """Reports an epoch, with the share of units the domain would use if it ended now."""
-        say("epoch", {"record": record | {"mask_usage": self._mask_usage()}})
-
-    def _mask_usage(self) -> float | None:
-        """Of the units that can run out, those of the layers no gated layer feeds."""
-        import torch
-
-        from classic.methods.hat import Hat
-
-        method = self._learner.method
-        if not isinstance(method, Hat):
-            return None
-        gates = method.gates
-        parts = zip(gates.plastics, gates.rounded().split(gates.sizes), strict=True)
-        return float(torch.cat([part for plastic, part in parts if not plastic.upstream]).float().mean())
+        say("epoch", {"record": record | {"mask_usage": self._learner.method.usage()}})
 
 
 def teach_job(folder: Path) -> None:
@@ -129,7 +116,8 @@ def main() -> None:
 
 def _explain(error: BaseException, gibibytes: float) -> dict[str, str]:
     """One sentence about what went wrong, without any text of the domain."""
-    from classic.errors import TrainingError
+    from classic.errors import DiskError, TrainingError
+    from classic.files import is_disk_error
 
     if isinstance(error, TrainingError):
         return {"message": "training did not converge: the loss is not finite", "fix": error.fix}
@@ -138,6 +126,10 @@ def _explain(error: BaseException, gibibytes: float) -> dict[str, str]:
             "message": f"teaching needs more memory than its limit of {gibibytes:g} GiB",
             "fix": "start the service with a larger --teach-memory, or teach fewer rows",
         }
+    if isinstance(error, DiskError):
+        return {"message": f"the disk cannot be written: {error.reason}", "fix": "make room on it, then teach again"}
+    if is_disk_error(error):
+        return {"message": "the disk is full or cannot be written", "fix": "make room on it, then teach again"}
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
     return {"message": f"teaching failed ({type(error).__name__} at {place})", "fix": "see the service's log"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from classic.errors import StoreError
 from classic.files import json_bytes, sha256
 
 CONTENT = ("delta.safetensors", "record.json", "card.md")
+_MOST_SEALED = 1 << 20
+_RECORD = {"domains": list, "classes": list, "temperature": list, "counts": dict, "scores": dict, "data": str}
 RESTORE = "roll back to an earlier version or restore a backup"
 
 
@@ -63,6 +66,49 @@ def contents_of(stored: dict[str, Any], record: dict[str, Any], card: str) -> di
 def promises_of(contents: dict[str, bytes]) -> dict[str, dict[str, Any]]:
     """What a manifest says about a version's files."""
     return {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in contents.items()}
+
+
+def seal(value: dict[str, Any]) -> bytes:
+    """A file that only informs, with its own sum: damage makes it as good as missing, never wrong."""
+    return json_bytes({"sha256": hashlib.sha256(json_bytes(value)).hexdigest(), "value": value})
+
+
+def unseal(file: Path) -> dict[str, Any] | None:
+    """What was sealed; None if there is no such file, or it is not as it was written."""
+    try:
+        data = file.read_bytes() if file.stat().st_size <= _MOST_SEALED else b""
+        value = json.loads(data)["value"]
+        return value if isinstance(value, dict) and data == seal(value) else None
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None
+
+
+def check_sealed(file: Path) -> None:
+    """Names a sealed file that is damaged."""
+    if file.exists() and unseal(file) is None:
+        raise StoreError(f"{file} is damaged", fix="delete it: it only informs, and nothing needs it")
+
+
+def check_record(record: dict[str, Any], file: Path) -> None:
+    """Refuses a record without what is read from every version that learned: it may be a stranger's, its sums right."""
+    names, fitted, counts = record.get("classes"), record.get("temperature"), record.get("counts")
+    whole = (
+        all(isinstance(record.get(name), kind) for name, kind in _RECORD.items())
+        and isinstance(names, list)
+        and all(isinstance(name, str) for name in names + record["domains"])
+        and isinstance(fitted, list)
+        and len(fitted) == 2
+        and type(fitted[0]) is float
+        and type(fitted[1]) is int
+        and math.isfinite(fitted[0])
+        and fitted[0] > 0 <= fitted[1]
+        and isinstance(counts, dict)
+        and counts.keys() == {"train", "valid", "test"}
+        and all(isinstance(part, dict) and all(type(n) is int for n in part.values()) for part in counts.values())
+        and all(isinstance(part, dict) for part in record["scores"].values())
+    )
+    if not whole:
+        raise StoreError(f"{file} is not the record of a version", fix="do not use this store")
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -27,8 +27,21 @@ from pathlib import Path
 from typing import Any
 
 from classic.errors import BusyError, InputError, StaleError, StoreError
-from classic.files import json_bytes, sha256, sync_folder, write_bytes, write_json
-from classic.store.manifest import CONTENT, RESTORE, check_file, contents_of, fits, is_version, promises_of, read_object
+from classic.files import json_bytes, sha256, sync_folder, write_bytes, write_json, write_synced, writing
+from classic.store.manifest import (
+    CONTENT,
+    RESTORE,
+    check_file,
+    check_record,
+    check_sealed,
+    contents_of,
+    fits,
+    is_version,
+    promises_of,
+    read_object,
+    seal,
+    unseal,
+)
 
 FORMAT = 1
 _TENSOR_LIMIT = 5000  # a header with more entries than any model of ours has is an attack or damage
@@ -106,7 +119,8 @@ class Store:
         """
         path = Path(path)
         _refuse_foreign(path)
-        path.mkdir(parents=True, exist_ok=True)
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
         store = cls(path, {"format": FORMAT} | settings)
         with store.lock():
             _refuse_foreign(path)  # again: another process may have made it while we came here
@@ -156,8 +170,7 @@ class Store:
         parent = manifest["parent"]["number"] if number else None
         if record.get("parent") != parent or not isinstance(record.get("domain"), str):
             raise StoreError(f"{folder / 'record.json'} does not fit its manifest", fix="do not use this store")
-        run_file = folder / "run.json"
-        return Version(number, parent, record, read_object(run_file) if run_file.is_file() else {})
+        return Version(number, parent, record, unseal(folder / "run.json") or {})
 
     def chain(self, number: int | None = None) -> list[Version]:
         """The versions a version is made of, oldest first, the untaught model left out."""
@@ -172,6 +185,11 @@ class Store:
     def domains(self, number: int | None = None) -> list[str]:
         """The domains a version has learned, in order."""
         return [version.domain for version in self.chain(number)]
+
+    def check_records(self, number: int | None = None) -> None:
+        """Refuses a version whose records lack what is read from them: whole as its sums are, a stranger made it."""
+        for version in self.chain(number):
+            check_record(version.record, self._folder(version.number) / "record.json")
 
     def card(self, number: int | None = None) -> str:
         """A version's model card, as Markdown."""
@@ -236,6 +254,8 @@ class Store:
                 raise StoreError(f"{entry} does not belong there", fix="delete it")
         for number in self.numbers():
             self.check_version(number)
+            check_sealed(self._folder(number) / "run.json")
+            check_sealed(self.path / "scores" / f"{number:04d}.json")
             extra = {entry.name for entry in self._folder(number).iterdir()} - {*CONTENT, "manifest.json", "run.json"}
             if extra:
                 raise StoreError(
@@ -255,7 +275,9 @@ class Store:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """One writer at a time; the system takes the lock back when its holder dies."""
-        with (self.path / "lock").open("a+") as handle:
+        with writing(self.path):
+            opened = (self.path / "lock").open("a+")
+        with opened as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -311,9 +333,10 @@ class Store:
         Versions are shared, not copied: their files are never changed. What a kill leaves of a half-made branch has no
         store.json.
         """
-        path.mkdir(parents=True)
-        with self.lock():
-            shutil.copytree(self.path / "versions", path / "versions", copy_function=_share, ignore=_half_written)
+        with writing(path):
+            path.mkdir(parents=True)
+        with self.lock(), writing(path, scrap=path):
+            _share_versions(self.path / "versions", path / "versions")
             write_bytes(path / "current", self.pointer(self.current))
             write_bytes(path / "store.json", (self.path / "store.json").read_bytes())
         return Store.open(path)
@@ -354,13 +377,17 @@ class Store:
     def write_scores(self, number: int, scores: dict[str, Any]) -> None:
         """Keeps a version's scores by data set; numbers only."""
         folder = self.path / "scores"
-        folder.mkdir(exist_ok=True)
-        write_json(folder / f"{number:04d}.json", scores)
+        with writing(folder):
+            folder.mkdir(exist_ok=True)
+        value = {"manifest": sha256(self._folder(number) / "manifest.json"), "scores": scores}
+        write_bytes(folder / f"{number:04d}.json", seal(value))
 
     def read_scores(self, number: int) -> dict[str, Any]:
-        """A version's scores by data set; empty if it was never evaluated."""
-        file = self.path / "scores" / f"{number:04d}.json"
-        return read_object(file) if file.is_file() else {}
+        """A version's scores by data set; empty if it was never evaluated, or they are damaged or another version's."""
+        found = unseal(self.path / "scores" / f"{number:04d}.json") or {}
+        manifest = self._folder(number) / "manifest.json"
+        own = manifest.is_file() and found.get("manifest") == sha256(manifest)
+        return dict(found["scores"]) if own else {}
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -391,15 +418,14 @@ class Store:
             grown_from = {"number": parent, "sha256": sha256(self._folder(parent) / "manifest.json")}
         manifest = {"version": number, "parent": grown_from, "files": promises_of(contents)}
         folder = self.path / "versions" / f".{number:04d}.{uuid.uuid4().hex}"
-        folder.mkdir(parents=True)
-        for name, data in {**contents, "manifest.json": json_bytes(manifest), "run.json": json_bytes(run)}.items():
-            with (folder / name).open("wb") as handle:
-                handle.write(data)
-                handle.flush()
-                os.fsync(handle.fileno())
-        sync_folder(folder)
-        folder.rename(self._folder(number))
-        sync_folder(self.path / "versions")
+        files = {**contents, "manifest.json": json_bytes(manifest), "run.json": seal(run)}
+        with writing(self._folder(number), sum(map(len, files.values())), folder):
+            folder.mkdir(parents=True)
+            for name, data in files.items():
+                write_synced(folder / name, data)
+            sync_folder(folder)
+            folder.rename(self._folder(number))
+            sync_folder(self.path / "versions")
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -414,6 +440,17 @@ def _refuse_foreign(path: Path) -> None:
         strange += sorted(e.name for e in folder.iterdir() if e.name != "0000" and not e.name.startswith(".0000."))
     if strange:
         raise StoreError(f"{path} exists and is no store: it holds {strange[0]!r}", fix="choose another folder")
+
+
+def _share_versions(source: Path, target: Path) -> None:
+    try:
+        shutil.copytree(source, target, copy_function=_share, ignore=_half_written)
+    except (
+        shutil.Error
+    ) as error:  # many at once, each with its text only: the first that can be written again tells why
+        for place, copy, _ in error.args[0]:
+            _share(place, copy)
+        raise
 
 
 def _share(source: str, target: str) -> None:

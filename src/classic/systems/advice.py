@@ -13,7 +13,7 @@ _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Requirements:
     """What a user may keep, and knows.
 
     Attributes:
@@ -31,13 +31,13 @@ class Wishes:
     domains: int = 19
 
 
-def against(name: str, wishes: Wishes) -> list[str]:
+def against(name: str, wishes: Requirements) -> list[str]:
     """What speaks against a method; nothing where it fits."""
     method = METHODS[name].build
     found = []
     if method.keeps_data and not wishes.keep_data:
         found.append("keeps old texts")
-    if method.needs_task_id and not wishes.task_id and name != "classic":
+    if method.needs_task_id and not wishes.task_id:
         found.append("must be told the domain, or guess it (+last, +ent)")
     if method.grows and not wishes.grow:
         found.append("grows with every domain")
@@ -49,7 +49,7 @@ def against(name: str, wishes: Wishes) -> list[str]:
 def _too_much(name: str, memory: float, domains: int) -> list[str]:
     method = METHODS[name].build
     backbone = next(n for n in ("bert_adapter", *BACKBONES) if method.needs <= BACKBONES[n].build.provides)
-    told = method.needs_task_id and name != "classic"
+    told = method.needs_task_id
     try:
         kept = measure_kept(parse(f"{name}@{backbone}/{'til' if told else 'dil'}"))
     except InputError as error:  # no weights at hand to measure with

@@ -1,6 +1,9 @@
 """Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
 
-    METHOD[+csc][+last|+ent][-csc][-ced][-cks][-shares][-domains][-belief][-faded][-average]@BACKBONE[/dil|/til]
+    METHOD[+csc][+reader][+average][+last|+ent][-csc][-ced][-cks][-shares][-domains][-belief][-faded][-average]
+        @BACKBONE[/dil|/til]
+
+``+reader`` and ``+average`` add to any method what CLASSIC has by default: `classic.methods.additions`.
 
 Reading a name needs no torch; building the system does.
 """
@@ -22,36 +25,19 @@ _FORM = re.compile(
     r"(?P<method>[a-z0-9_]+)(?P<options>([+-][a-z]+)*)@(?P<backbone>[a-z0-9_]+)(/(?P<scenario>dil|til))?"
 )
 _RULES = {"last": TaskId.LAST, "ent": TaskId.ENTROPY}
-_TOKEN_BACKBONES = ("bert_frozen", "w2v")
 
-# What CLASSIC is without one of its parts: the paper's three losses, and what we added.
+# What a system is without one of its parts: CLASSIC's three losses, and what is added to a method.
 _WITHOUT: dict[str, tuple[str, Any]] = {
     "csc": ("method.csc", 0.0),
     "ced": ("method.ced", 0.0),
     "cks": ("method.cks", 0.0),
-    "shares": ("method.shares", "learned"),
-    "domains": ("method.domains", "blind"),
-    "belief": ("method.belief", 0.0),
-    "faded": ("method.faded", 0.0),
-    "average": ("method.units", "protected"),
+    "shares": ("additions.shares", "learned"),
+    "domains": ("additions.domains", "blind"),
+    "belief": ("additions.belief", 0.0),
+    "faded": ("additions.faded", 0.0),
+    "average": ("additions.average", False),
 }
-
-# The network a method has in the paper where it is not the backbone's usual one (systems with token states only).
-_NETWORKS: dict[str, dict[str, Any]] = {
-    "hat": {"trunk": "kim_fc"},
-    "owm": {"trunk": "kim_fc", "hidden": [300, 300], "hidden_bias": False},
-    "kan": {"trunk": "mean"},
-    "srk": {"trunk": "mean"},
-}
-
-# HAT's masks over such a network in `default`. At the adapters' rate the sparsity term shuts most of its few hundred units
-# before they have learned anything (over word vectors all of them: validation sets of order 0).
-_SMALL_MASKS: dict[str, Any] = {
-    "method.gates.learning_rate": 0.0005,
-    "method.gates.sparsity": 0.05,
-    "method.gates.fresh_first": 0.5,
-    "method.gates.fresh": 0.03,
-}
+_LOSSES = ("csc", "ced", "cks")
 
 
 @dataclass(frozen=True)
@@ -81,12 +67,15 @@ def read_name(text: str) -> Name:
     plus = tuple(option for sign, option in options if sign == "+")
     minus = tuple(option for sign, option in options if sign == "-")
     for option in plus:
-        if option not in {"csc", *_RULES}:
-            raise InputError(f"unknown option +{option} in {text!r}", fix="known: +csc, +last, +ent")
+        if option not in {"csc", "reader", "average", *_RULES}:
+            raise InputError(f"unknown option +{option} in {text!r}", fix="known: +csc, +reader, +average, +last, +ent")
     for option in minus:
-        if option not in _WITHOUT or found["method"] != "classic":
+        if option not in _WITHOUT or not (found["method"] == "classic" or (option not in _LOSSES and "reader" in plus)):
             known = ", ".join(f"-{each}" for each in _WITHOUT)
-            raise InputError(f"unknown option -{option} in {text!r}", fix=f"known: {known}, of classic")
+            raise InputError(
+                f"unknown option -{option} in {text!r}",
+                fix=f"known: {known}, of classic; the additions' of +reader, too",
+            )
     return Name(found["method"], plus, minus, found["backbone"], Scenario(found["scenario"] or "dil"))
 
 
@@ -104,21 +93,21 @@ def parse(
     Raises:
         IncompatibleError: If the parts cannot work together, with a sentence that says why.
     """
+    from classic.systems.recipes import READER
     from classic.systems.system import METHODS, SystemConfig
 
     name = read_name(text)
     settings: dict[str, Any] = {}
-    if name.backbone in _TOKEN_BACKBONES:
-        network = _NETWORKS.get(name.method, {})
-        if name.backbone == "w2v" and name.method in {"one", "ncl"} and "csc" not in name.plus:
-            network = {"trunk": "gated"}  # the parameter table's network; the +csc scripts run the plain CNN
-        settings |= {f"backbone.{key}": value for key, value in network.items()}
-        if name.method == "hat" and preset == "default":
-            settings |= _SMALL_MASKS
     if "csc" in name.plus:
         if name.method not in {"one", "ncl"}:
             raise IncompatibleError(f"+csc is an option of one and ncl, not of {name.method}", fix="leave it out")
         settings["method.csc"] = 1.0
+        if name.backbone == "w2v":
+            settings["backbone.trunk"] = "kim"  # the +csc scripts run the plain network
+    if "reader" in name.plus:
+        settings |= READER
+    if "average" in name.plus:
+        settings["additions.average"] = True
     settings |= dict(_WITHOUT[part] for part in name.minus)
     rules = [_RULES[option] for option in name.plus if option in _RULES]
     config = SystemConfig.preset(
@@ -129,7 +118,7 @@ def parse(
         changes=settings | (changes or {}),
         quick=quick,
     )
-    needs_id = METHODS[name.method].build.needs_task_id and name.method != "classic"
+    needs_id = METHODS[name.method].build.needs_task_id
     if name.scenario is Scenario.TIL:
         if rules:
             raise IncompatibleError(

@@ -7,7 +7,6 @@ never written out: two tables and `build` are all.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -21,6 +20,7 @@ from classic.backbones.gpt2 import Gpt2, Gpt2Config
 from classic.backbones.w2v import W2v, W2vConfig
 from classic.config import PresetName, TrainConfig, from_dict, replace, to_dict
 from classic.errors import IncompatibleError, InputError, unknown_name
+from classic.methods.additions import Additions
 from classic.methods.base import Method
 from classic.methods.bcl import Bcl, BclConfig
 from classic.methods.classic import Classic, ClassicConfig
@@ -38,6 +38,8 @@ from classic.methods.ucl import Ucl, UclConfig
 from classic.model import Model
 from classic.modules.heads import Head, HeadConfig
 from classic.seeding import Seeds
+from classic.systems.recipes import Asked, recipe
+from classic.training.devices import fastest_precision
 from classic.types import Scenario, TaskId
 
 
@@ -48,29 +50,11 @@ class Part:
     Attributes:
         build: A subclass of Method or of Backbone, taking (model, config) or (config, generator).
         config: The class of its configuration.
-        recipe: How a backbone's networks train.
-        head: The head a backbone's features are read by.
-        quick: Settings of its own that the budget ``quick`` changes.
     """
 
     build: Any
     config: Any
-    recipe: Callable[..., TrainConfig] = TrainConfig.preset
-    head: Callable[[PresetName], HeadConfig] = HeadConfig.preset
-    quick: dict[str, Any] = field(default_factory=dict)
 
-
-# CLASSIC on adapters where units are averaged, not protected. Such units go on learning with every domain, so a new one
-# wants hardly any of its own: one per adapter, however small the share. Narrow adapters then have room for a hundred
-# domains, and train and answer faster. Five teachers cost the same at every domain. The budget `quick` keeps the masks
-# its results were run with.
-_AVERAGED: dict[str, Any] = {
-    "backbone.width": 256,
-    "method.gates.fresh_first": 0.75,
-    "method.gates.fresh": 0.0,
-    "method.gates.sparsity": 0.25,
-    "method.most_teachers": 5,
-}
 
 METHODS: dict[str, Part] = {
     "ncl": Part(Ncl, NclConfig),
@@ -78,21 +62,21 @@ METHODS: dict[str, Part] = {
     "ewc": Part(Ewc, EwcConfig),
     "ucl": Part(Ucl, UclConfig),
     "owm": Part(Owm, OwmConfig),
-    "derpp": Part(Derpp, DerppConfig, quick={"replay": 16}),
+    "derpp": Part(Derpp, DerppConfig),
     "joint": Part(Joint, JointConfig),
     "retrain": Part(Retrain, RetrainConfig),
     "hat": Part(Hat, HatConfig),
-    "classic": Part(Classic, ClassicConfig, quick={"most_teachers": 5}),
+    "classic": Part(Classic, ClassicConfig),
     "kan": Part(Kan, KanConfig),
     "srk": Part(Srk, SrkConfig),
     "bcl": Part(Bcl, BclConfig),
     "lamol": Part(Lamol, LamolConfig),
 }
 BACKBONES: dict[str, Part] = {
-    "bert_adapter": Part(BertAdapter, BertAdapterConfig, quick={"layers": 2}),
-    "bert": Part(Bert, BertConfig, TrainConfig.fine_tuning),
-    "bert_frozen": Part(BertFrozen, BertFrozenConfig, TrainConfig.frozen, HeadConfig.frozen),
-    "w2v": Part(W2v, W2vConfig, TrainConfig.words, HeadConfig.frozen),
+    "bert_adapter": Part(BertAdapter, BertAdapterConfig),
+    "bert": Part(Bert, BertConfig),
+    "bert_frozen": Part(BertFrozen, BertFrozenConfig),
+    "w2v": Part(W2v, W2vConfig),
     "gpt2": Part(Gpt2, Gpt2Config),
 }
 
@@ -109,6 +93,7 @@ class SystemConfig:
         method_config, backbone_config: The parts' own configurations, as plain values.
         train: The recipe.
         head: The head.
+        additions: What is added to the method.
     """
 
     method: str = "classic"
@@ -119,8 +104,9 @@ class SystemConfig:
     backbone_config: dict[str, Any] = field(default_factory=dict)
     train: TrainConfig = field(default_factory=TrainConfig)
     head: HeadConfig = field(default_factory=HeadConfig)
+    additions: Additions = field(default_factory=Additions)
 
-    SECTIONS: ClassVar[tuple[str, ...]] = ("method", "backbone", "train", "head")
+    SECTIONS: ClassVar[tuple[str, ...]] = ("method", "backbone", "train", "head", "additions")
 
     @classmethod
     def preset(
@@ -143,29 +129,29 @@ class SystemConfig:
             changes: Values by dotted key: ``{"train.epochs": 3, "method.gates.s_max": 200, "backbone.width": 128}``.
             quick: Whether to spend minutes, not hours, on an order: few epochs, low precision, shortcuts.
         """
-        method_part, backbone_part = _part("method", METHODS, method), _part("backbone", BACKBONES, backbone)
-        parts: dict[str, Any] = {
-            "method": method_part.config.preset(name),
-            "backbone": backbone_part.config.preset(name),
-            "train": backbone_part.recipe(name, quick=quick),
-            "head": backbone_part.head(name),
+        kinds: dict[str, Any] = {
+            "method": _part("method", METHODS, method).config,
+            "backbone": _part("backbone", BACKBONES, backbone).config,
+            "train": TrainConfig,
+            "head": HeadConfig,
+            "additions": Additions,
         }
         changes = changes or {}
-        if quick:
-            parts["method"] = replace(parts["method"], method_part.quick, where="method")
-            parts["backbone"] = replace(parts["backbone"], backbone_part.quick, where="backbone")
-        elif (name, method, backbone, scenario) == ("default", "classic", "bert_adapter", Scenario.DIL):
-            changes = (_AVERAGED if changes.get("method.units", "averaged") == "averaged" else {}) | changes
-        sections: dict[str, dict[str, Any]] = {}
-        for key, value in changes.items():
+        asked = Asked(name, "quick" if quick else "full", method, backbone, scenario)
+        average = (recipe(asked) | changes).get("additions.average", False)
+        settings = recipe(dataclasses.replace(asked, average=average)) | changes
+        sections: dict[str, dict[str, Any]] = {section: {} for section in cls.SECTIONS}
+        for key, value in settings.items():
             section, _, rest = key.partition(".")
             if section not in cls.SECTIONS or not rest:
                 raise InputError(
-                    f"setting {key!r} names no section", fix="begin it with train., method., backbone. or head."
+                    f"setting {key!r} names no section",
+                    fix="begin it with train., method., backbone., head. or additions.",
                 )
-            sections.setdefault(section, {})[rest] = value
-        for section, values in sections.items():
-            parts[section] = replace(parts[section], values, where=section)
+            sections[section][rest] = value
+        parts = {section: replace(kinds[section](), values, where=section) for section, values in sections.items()}
+        if parts["train"].precision == "fastest":
+            parts["train"] = dataclasses.replace(parts["train"], precision=fastest_precision())
         rule = TaskId.GIVEN if scenario is Scenario.TIL else TaskId.LAST
         return cls(
             method=method,
@@ -176,6 +162,7 @@ class SystemConfig:
             backbone_config=to_dict(parts["backbone"]),
             train=parts["train"],
             head=parts["head"],
+            additions=parts["additions"],
         )
 
     def complete(self) -> SystemConfig:
@@ -223,6 +210,17 @@ def refuse_unfit(config: SystemConfig) -> None:
             f"it needs {', '.join(sorted(lacking))}",
             fix=f"choose one of: {', '.join(n for n, p in BACKBONES.items() if method.needs <= p.build.provides)}",
         )
+    added = config.additions
+    if added.average and config.scenario is Scenario.TIL:
+        raise IncompatibleError(
+            "in TIL every earlier model is asked, and averaged weights keep none", fix="leave +average out"
+        )
+    for name, wanted in (
+        ("reader", added.domains == "inferred" or added.shares != "learned"),
+        ("average", added.average),
+    ):
+        if wanted and name not in method.adopts:
+            raise IncompatibleError(f"method {config.method!r} has no use for +{name}", fix=f"leave +{name} out")
 
 
 def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -> Method:
@@ -240,5 +238,7 @@ def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -
     width = method_part.build.feature_width(backbone)
     head = Head(width, config.scenario, config.head.dropout, seeds.generator("shared head"))
     method_config = from_dict(method_part.config, config.method_config, where="method")
-    method: Method = method_part.build(Model(backbone, head, config.train.precision), method_config)
+    precision = fastest_precision() if config.train.precision == "fastest" else config.train.precision
+    method: Method = method_part.build(Model(backbone, head, precision), method_config)
+    method.adopt(config.additions)
     return method.to(device)

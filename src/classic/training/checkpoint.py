@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from classic.files import write_bytes
+from classic.files import write_bytes, writing
 
 
 class Checkpoint:
@@ -31,7 +31,8 @@ class Checkpoint:
 
     def save(self, tensors: dict[str, torch.Tensor], counters: dict[str, Any]) -> None:
         """Replaces the checkpoint."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(counters, sort_keys=True)
         header = {"job": self.job, "counters": text, "sha256": _digest(owned, text)}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, Protocol
 
 import torch
@@ -17,6 +19,7 @@ from classic.evaluation.metrics import macro_f1
 from classic.methods.base import Method, Phase
 from classic.seeding import Seeds
 from classic.training.checkpoint import Checkpoint
+from classic.training.joining import join_sentences
 from classic.training.optimiser import (
     RATE_CUT,
     build_optimiser,
@@ -28,7 +31,7 @@ from classic.training.optimiser import (
 from classic.training.workers import Workers
 from classic.types import Example, Step, Task
 
-VERSION = 1  # of what training comes to; raised when the same run ends with other tensors
+VERSION = 2  # of what training comes to; raised when the same run ends with other tensors
 
 
 class Watcher(Protocol):
@@ -47,7 +50,7 @@ class Watcher(Protocol):
         """An epoch ended; its record."""
 
 
-class Silence:
+class NoWatcher:
     """Nobody looks on."""
 
     def on_stage(self, task: str, what: str) -> None:
@@ -98,7 +101,7 @@ def learn_task(
         watcher: Who looks on.
         workers: The processes that learn together.
     """
-    watcher, workers = watcher or Silence(), workers or Workers()
+    watcher, workers = watcher or NoWatcher(), workers or Workers()
     if method.in_task:
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()
@@ -107,6 +110,7 @@ def learn_task(
     method.model.backbone.prepare(task.train + task.valid, dataset=True)
     watcher.on_stage(task.name, "asking earlier models" if index else "getting ready")
     method.start_task(task, seeds)
+    method.keeping.start_task()
     saved = checkpoint.load() if checkpoint else None
     resumed = (0.0, 0.0)
     if saved:
@@ -135,6 +139,7 @@ def learn_task(
                 }
                 checkpoint.save(*run.state(counters))
         run.restore_best()
+    method.keeping.finish_task()
     method.finish_task(task)
     log.seconds = resumed[0] + time.perf_counter() - clock
     log.cpu_seconds = resumed[1] + time.process_time() - cpu_clock
@@ -156,11 +161,10 @@ class _PhaseRun:
     ) -> None:
         self.method, self.task, self.phase, self.config = method, task, phase, config
         self.seeds, self.index, self.workers = seeds, index, workers
-        self.epochs = config.epochs_for(len(task.train))
-        self.lengths = method.model.backbone.lengths(phase.examples)
+        self.epochs = config.epochs_for(len(phase.examples))
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
         self.parameters = [p for group in phase.groups for p in group.parameters]
-        self.optimiser = build_optimiser(phase.groups, config)
+        self.optimiser = build_optimiser(phase.groups, config, self.epochs * self.batches)
         self.epoch = 0
         self.best: dict[str, Tensor] = {}
         self.best_facts: dict[str, Any] = {}
@@ -176,21 +180,28 @@ class _PhaseRun:
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
         self.seeds.seed_dropout(*place, *([self.workers.rank] if self.workers.rank else []))
+        examples, pairs = self._examples(Random(self.seeds.number("join", *place)))
+        lengths = self.method.model.backbone.lengths(examples)
         generator = self.seeds.generator("shuffle", *place)
-        rows_of_batches = shuffled_rows(self.lengths, self.config.batch_size, generator)
+        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator, pairs)
         sums: dict[str, float] = {}
+        pulls: dict[str, float] = {}
         self.method.train()
         for number, rows in enumerate(rows_of_batches):
             step = Step(self.index, self.epoch, self.epochs, number, len(rows_of_batches))
-            terms = self._train_step(rows, step)
+            terms = self._train_step(examples, rows, step)
             for name, value in terms.items():
                 sums[name] = sums.get(name, 0.0) + value
+            for name, value in self.method.shares().items():
+                pulls[name] = pulls.get(name, 0.0) + value
             watcher.on_step(step, terms)
         record: dict[str, Any] = {
             "phase": self.phase.name,
             "epoch": self.epoch,
             "terms": {name: value / len(rows_of_batches) for name, value in sums.items()},
         }
+        if pulls:
+            record["shares"] = {name: value / len(rows_of_batches) for name, value in pulls.items()}
         self.epoch += 1
         self._validate(record)
         if self.config.patience is not None:
@@ -198,9 +209,24 @@ class _PhaseRun:
             self._wait(self.config.patience, better=record["best"])
         return record
 
-    def _train_step(self, rows: list[int], step: Step) -> dict[str, float]:
+    def _examples(self, draw: Random) -> tuple[Sequence[Example], list[tuple[int, int]]]:
+        """The phase's examples as this epoch reads them, and the rows that share a text; none is too long to be read."""
+        given, backbone = self.phase.examples, self.method.model.backbone
+        if not self.config.joined:
+            return given, []
+        examples, pairs = join_sentences(given, self.config.joined, draw)
+        cut = backbone.truncated(examples)
+        for row in (row for pair in pairs if any(cut[one] for one in pair) for row in pair):
+            examples[row] = given[row]
+        backbone.prepare(examples)
+        return examples, [(row, mate) for row, mate in pairs if examples[row] is not given[row]]
+
+    def _train_step(self, examples: Sequence[Example], rows: list[int], step: Step) -> dict[str, float]:
         rows = self.workers.share(rows)
-        batch = self.method.model.backbone.collate([self.phase.examples[row] for row in rows], rows)
+        batch = self.method.model.backbone.collate([examples[row] for row in rows], rows)
+        if self.config.joined:
+            joined = torch.tensor([examples[row] is not self.phase.examples[row] for row in rows])
+            batch = replace(batch, joined=joined)
         batch = batch.to(self.method.present.device)
         terms = self.method.loss(batch, step)
         total = torch.stack(list(terms.values())).sum()
@@ -213,12 +239,16 @@ class _PhaseRun:
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         self.workers.average_gradients(self.parameters)
+        self.workers.average(self.method.agreed())
+        self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
-        clip_gradients(self.parameters, self.config)
+        for group in self.phase.groups:  # each by itself: embeddings must not crowd out weights
+            clip_gradients(group.parameters, self.config)
         done, steps = step.epoch * step.batches + step.batch, self.epochs * step.batches
         set_rate(self.optimiser, self.config, done, steps, self.cuts)
         self.optimiser.step()
         self.method.after_update(step)
+        self.method.keeping.step()
         return {name: float(value.detach()) for name, value in terms.items()}
 
     def _validate(self, record: dict[str, Any]) -> None:
@@ -233,7 +263,7 @@ class _PhaseRun:
         record["best"] = score > self.best_score
         if record["best"]:
             self.best_score = score
-            self.best = {name: tensor.clone() for name, tensor in self.method.tensors().items()}
+            self.best = {name: tensor.clone() for name, tensor in self._moving().items()}
             self.best_facts = self.method.facts()
 
     def _wait(self, patience: int, *, better: bool) -> None:
@@ -241,14 +271,23 @@ class _PhaseRun:
         self.waited = 0 if better else self.waited + 1
         if self.waited >= patience:
             self.waited, self.cuts = 0, self.cuts + 1
-            self.optimiser = build_optimiser(self.phase.groups, self.config)
+            self.optimiser = build_optimiser(self.phase.groups, self.config, self.epochs * self.batches)
 
     def restore_best(self) -> None:
         if self.best:
-            self.method.restore(self.best_facts, self.best)
+            self.method.restore(self.best_facts, self._settled() | self.best)
+
+    def _moving(self) -> dict[str, Tensor]:
+        """What training changes; the rest is as the last version has it, and is neither copied nor saved."""
+        settled = self.method.settled()
+        return {name: tensor for name, tensor in self.method.tensors().items() if name not in settled}
+
+    def _settled(self) -> dict[str, Tensor]:
+        settled = self.method.settled()
+        return {name: tensor for name, tensor in self.method.tensors().items() if name in settled}
 
     def state(self, counters: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {f"model/{name}": tensor for name, tensor in self.method.tensors().items()}
+        tensors = {f"model/{name}": tensor for name, tensor in self._moving().items()}
         tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
         tensors |= {f"optimiser/{name}": tensor for name, tensor in optimiser_tensors(self.optimiser).items()}
         own: dict[str, Any] = {"facts": self.method.facts(), "best_facts": self.best_facts}
@@ -260,7 +299,7 @@ class _PhaseRun:
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
-        self.method.restore(counters["facts"], parts["model"])
+        self.method.restore(counters["facts"], self._settled() | parts["model"])
         self.best, self.best_facts = parts["best"], counters["best_facts"]
         load_optimiser(self.optimiser, parts["optimiser"])
         self.epoch, self.best_score = counters["epoch"], counters["best_score"]
@@ -274,7 +313,7 @@ def validate(method: Method, examples: tuple[Example, ...], batch_size: int) -> 
     with torch.no_grad():
         for on_cpu in sorted_batches(method.model.backbone, examples, batch_size):
             batch = on_cpu.to(method.present.device)
-            logits = method.logits(batch)
+            logits = method.answer(batch)
             total += float(torch.nn.functional.cross_entropy(logits, batch.labels, reduction="sum"))
             truth += batch.labels.tolist()
             predicted += logits.argmax(dim=1).tolist()

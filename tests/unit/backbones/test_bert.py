@@ -113,4 +113,6 @@ def test_long_texts_are_cut_and_said_to_be(tiny_encoder: Path) -> None:
 
 
 def test_presets() -> None:
-    assert [BertConfig.preset(name).pooling for name in PRESETS] == ["mean", "cls", "pooler"]
+    assert [
+        SystemConfig.preset(name, method="ncl", backbone="bert").backbone_config["pooling"] for name in PRESETS
+    ] == ["mean", "cls", "pooler"]

@@ -16,8 +16,8 @@ from classic.export.rounding import choose_ranges
 from classic.learning.learner import load_learner, open_or_create
 from classic.learning.teach import teach
 from classic.prediction.folding import fold
-from classic.prediction.predictor import Predictor as TorchPredictor
-from classic.runtime import Predictor
+from classic.prediction.predictor import Predictor
+from classic.runtime import ExportedPredictor
 from classic.store.store import Store
 from classic.systems.system import SystemConfig
 from classic.types import Example, Polarity, Scenario, Task
@@ -67,7 +67,7 @@ def test_parity_is_measured_and_kept_on_the_card(
     parity = export_store(Store.open(taught_path), tmp_path / "out", sets=texts)
     assert (parity.examples, parity.flips, parity.change) == (36, 0, 0.0)
     assert 0 < parity.gap < 1e-5
-    assert Predictor(tmp_path / "out").card.parity == parity.to_dict()
+    assert ExportedPredictor(tmp_path / "out").card.parity == parity.to_dict()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out"]
 
 
@@ -80,7 +80,7 @@ def test_eight_bits_are_smaller_and_nearly_the_same(
     sizes = [(tmp_path / name / "model.onnx").stat().st_size for name in ("whole", "small")]
     assert sizes[1] < 0.8 * sizes[0]
     assert 1e-6 < parity.gap < 0.1
-    small, examples = Predictor(tmp_path / "small"), list(texts["soup"])
+    small, examples = ExportedPredictor(tmp_path / "small"), list(texts["soup"])
     alone = np.concatenate([small.logits([example]) for example in examples])
     np.testing.assert_allclose(small.logits(examples), alone, atol=1e-5)  # whatever else is in the batch
 
@@ -127,11 +127,11 @@ def test_the_model_of_a_told_domain(tmp_path: Path, tiny_system: Make, toy_tasks
     with pytest.raises(InputError, match="must be told the domain"):
         export_store(store, tmp_path / "out")
     export_store(store, tmp_path / "out", domain="soup", sets={"soup": toy_tasks[1].test})
-    exported = Predictor(tmp_path / "out")
+    exported = ExportedPredictor(tmp_path / "out")
     with pytest.raises(InputError, match="exported for the domain 'soup'"):
         exported.predict("the soup is good", ["soup"])
     (ours,) = exported.predict("the soup is good", ["soup"], domain="soup")
-    (theirs,) = TorchPredictor.open(store).predict("the soup is good", ["soup"], domain="soup")
+    (theirs,) = Predictor.open(store).predict("the soup is good", ["soup"], domain="soup")
     np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-5)
 
 
@@ -163,7 +163,7 @@ def test_a_fine_tuned_bert_loads_with_plain_transformers(
     classify = pipeline("text-classification", model=str(tmp_path / "out"), device="cpu")
     sentence = "the screen is good"
     says = classify({"text": "screen", "text_pair": sentence})
-    (ours,) = TorchPredictor.open(store).predict(sentence, ["screen"])
+    (ours,) = Predictor.open(store).predict(sentence, ["screen"])
     assert (says[0] if isinstance(says, list) else says)["label"] == ours.polarity
 
 

@@ -52,7 +52,7 @@ def test_a_finished_sequence_is_not_taught_or_tested_again(
     taught_store: Path, quick_system: SystemConfig, toy_tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {file: file.read_bytes() for file in taught_store.rglob("*") if file.is_file()}
-    monkeypatch.setattr("classic.learning.learner.learn_task", None)
+    monkeypatch.setattr("classic.learning.teach.learn_task", None)
     monkeypatch.setattr("classic.learning.sequence.confusion", None)
     learn_sequence(taught_store, toy_tasks[:3], quick_system)
     assert {file: file.read_bytes() for file in taught_store.rglob("*") if file.is_file()} == before

@@ -20,7 +20,7 @@ from classic.modules.capsules import SharingCapsules, route, squash
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Batch, Scenario, Step, Task, TaskId
 
 MakeSystem = Callable[..., SystemConfig]
@@ -246,7 +246,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run in its second epoch."""
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:

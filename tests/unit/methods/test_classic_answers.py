@@ -8,7 +8,6 @@ from dataclasses import replace
 import torch
 
 from classic.methods.classic import Classic
-from classic.methods.hat import Hat
 from classic.modules.domain_reader import KnownDomain
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
@@ -37,16 +36,16 @@ def test_a_told_domain_is_believed_by_half(tiny_system: MakeSystem, toy_tasks: t
         config = tiny_system(scenario=scenario, changes={"train.epochs": 1})
         method, batch = taught(config, uneven(toy_tasks[0]))
         with torch.no_grad():
-            difference = method.logits(batch, 0) - Hat.logits(method, batch, 0)
-        there = method.shares[0] > 0
-        wanted = (0.5 * method.shares[0][there].log()).expand(len(batch), -1)
+            difference = method.answer(batch, 0) - method.logits(batch, 0)
+        there = method.answers.shares[0] > 0
+        wanted = (0.5 * method.answers.shares[0][there].log()).expand(len(batch), -1)
         torch.testing.assert_close(difference[:, there], wanted, atol=1e-5, rtol=1e-4)
         assert wanted.std() > 0.1  # the shares are uneven, so believing them does something
 
 
 def test_shares_that_were_learned_are_not_believed_again(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
-    config = tiny_system(changes={"train.epochs": 1, "method.shares": "learned"})
+    config = tiny_system(changes={"train.epochs": 1, "additions.shares": "learned"})
     method, _ = taught(config, uneven(toy_tasks[0]))
     reader = method.reader(0)
     assert isinstance(reader, KnownDomain)
-    assert reader.expected[method.shares[0] > 0].tolist() == [0.0] * int((method.shares[0] > 0).sum())
+    assert reader.expected[method.answers.shares[0] > 0].tolist() == [0.0] * int((method.answers.shares[0] > 0).sum())

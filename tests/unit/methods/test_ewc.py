@@ -109,7 +109,7 @@ def test_dropout_is_on_only_in_the_authors_way(tiny_system: MakeSystem, toy_task
         torch.rand(3)  # whatever was drawn in between
         assert torch.equal(found[mode], method.measure(toy_tasks[0]))
     assert not torch.equal(found["eval"], found["train"])
-    assert EwcConfig.preset("authors").fisher_mode == "train"
+    assert SystemConfig.preset("authors", method="ewc").method_config["fisher_mode"] == "train"
 
 
 def test_it_keeps_no_data(tiny_system: MakeSystem) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ import torch
 from classic.methods.joint import Retrain
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Scenario, Step, Task
 
 MakeSystem = Callable[..., SystemConfig]
@@ -68,12 +69,22 @@ def test_all_examples_take_part_and_each_by_its_own_head(
     assert {id(p) for p in method.model.head.parameters()} <= trained
 
 
+def test_the_size_of_all_domains_together_decides_how_many_epochs(
+    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    config = tiny_system(method="retrain", changes=CHANGES | {"train.epochs": 3, "train.large_epochs": 1})
+    train = replace(config.train, large_from=40)  # two toy domains have 48 examples
+    method = make(config)
+    epochs = [len(learn_task(method, task, train, Seeds(0)).epochs) for task in toy_tasks[:2]]
+    assert epochs == [3, 1]
+
+
 def test_epochs_are_compared_on_all_domains_in_dil(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     config = tiny_system(method="retrain", changes=CHANGES)
     method = make(config)
     learn_task(method, toy_tasks[0], config.train, Seeds(0))
 
-    class Watch(Silence):
+    class Watch(NoWatcher):
         batches = 0
 
         def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:

@@ -22,7 +22,7 @@ from classic.modules.recurrent import GruReader
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Batch, Scenario, Step, Task, TaskId
 
 TRAIN = TrainConfig(learning_rate=0.01, epochs=3, large_epochs=3, batch_size=8)
@@ -43,7 +43,7 @@ def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
     return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
-class Camera(Silence):
+class Camera(NoWatcher):
     """Takes a picture of a method's tensors whenever a phase begins."""
 
     def __init__(self, method: Kan) -> None:

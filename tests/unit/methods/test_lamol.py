@@ -12,11 +12,11 @@ from torch import Tensor
 
 from classic.errors import IncompatibleError
 from classic.evaluation.answers import answer
-from classic.methods.lamol import Lamol, LamolConfig, pseudo_counts
+from classic.methods.lamol import Lamol, pseudo_counts
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import POLARITIES, Example, Polarity, Scenario, Step, Task
 
 STEP = Step(0, 0, 1, 0, 1)
@@ -312,7 +312,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run in the middle of its second epoch."""
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:
@@ -335,8 +335,11 @@ def test_a_killed_run_ends_with_the_same_bytes(
 
 
 def test_presets_and_pairs() -> None:
-    assert LamolConfig.preset("paper").pseudo_share == 0.2
-    assert LamolConfig.preset("authors") == LamolConfig(pseudo_share=0.05, starts="common")
+    paper, authors = (
+        SystemConfig.preset(name, method="lamol", backbone="gpt2").method_config for name in ("paper", "authors")
+    )
+    assert paper["pseudo_share"] == 0.2
+    assert (authors["pseudo_share"], authors["starts"]) == (0.05, "common")
     with pytest.raises(IncompatibleError, match="language model"):
         build(SystemConfig.preset(method="lamol"), 0)
     with pytest.raises(IncompatibleError, match="layers that can be gated"):

@@ -20,7 +20,7 @@ from classic.modules.heads import Head
 from classic.modules.recurrent import ClippedGru, GruReader, leaky_clip
 from classic.seeding import Seeds
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Scenario, Step, Task, TaskId
 
 TRAIN = TrainConfig(learning_rate=0.01, epochs=3, large_epochs=3, batch_size=8)
@@ -124,7 +124,7 @@ def test_a_mask_goes_back_to_its_own_units(tiny_encoder: Path) -> None:
 
 
 def test_the_share_falls_from_all_to_the_floor(tiny_encoder: Path) -> None:
-    method = make(tiny_encoder, config=SrkConfig.preset("authors"))
+    method = make(tiny_encoder, config=SrkConfig(leak=0.001, floor=0.1))
     shares = []
     for learned in range(100):
         method.learned = learned
@@ -140,7 +140,7 @@ def test_units_that_are_all_alike_are_as_free_as_can_be(tiny_encoder: Path) -> N
     assert torch.equal(method.free(torch.full((64,), 7.0)), torch.ones(64))
 
 
-class Picture(Silence):
+class Picture(NoWatcher):
     """A method's tensors at the start of a task's training."""
 
     def __init__(self, method: Srk) -> None:
@@ -170,6 +170,21 @@ def test_blocked_columns_stand_still_from_the_second_task_on(tiny_encoder: Path,
     assert not torch.equal(before["fln.gru.weight_hh_l0"], after["fln.gru.weight_hh_l0"])
     assert (method.input_activity > inputs).all()
     assert (method.state_activity >= states).all()
+
+
+def test_the_more_active_a_unit_was_the_less_its_weights_move(
+    tiny_encoder: Path, toy_tasks: tuple[Task, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Adam divides a gradient by its size: only a scaled update is a smaller one."""
+    method = make(tiny_encoder)
+    learn_task(method, toy_tasks[0], TRAIN, Seeds(0))
+    graded = torch.where(torch.arange(64) % 2 == 0, 1.0, 0.01)
+    monkeypatch.setattr(method, "free", lambda activity: graded)
+    picture = Picture(method)
+    learn_task(method, toy_tasks[1], TRAIN, Seeds(0), watcher=picture)
+    for name in ("krn.from_input.weight", "krn.from_state.weight"):
+        moved = (kept(method)[name] - picture.tensors[name]).abs().mean(dim=0)
+        assert float(moved[1::2].mean()) < 0.05 * float(moved[::2].mean()), name
 
 
 def test_activity_is_counted_over_real_tokens(tiny_encoder: Path, toy_tasks: tuple[Task, ...]) -> None:
@@ -238,7 +253,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run in its second epoch."""
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:

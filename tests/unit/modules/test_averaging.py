@@ -10,6 +10,7 @@ from torch import nn
 
 from classic.methods.classic import Classic
 from classic.modules.averaging import RunningAverage
+from classic.modules.keeping import Protection
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.loop import learn_task
@@ -57,20 +58,20 @@ def test_classic_keeps_both_and_only_in_dil(
     tiny_system: Callable[..., SystemConfig], toy_tasks: tuple[Task, ...]
 ) -> None:
     method = taught(tiny_system, toy_tasks[0])
-    assert method.averaging is not None
-    answering = torch.cat([weight.detach().reshape(-1) for weight in method.weights()])
-    assert method.averaging.live.shape == answering.shape
-    assert not torch.equal(method.averaging.live, answering)
-    assert "averaging.live" in method.tensors()
+    assert isinstance(method.keeping, RunningAverage)
+    answering = torch.cat([weight.detach().reshape(-1) for weight in method.averaged()])
+    assert method.keeping.live.shape == answering.shape
+    assert not torch.equal(method.keeping.live, answering)
+    assert "keeping.live" in method.tensors()
     til = build(tiny_system(scenario=Scenario.TIL), 0)
     assert isinstance(til, Classic)
-    assert til.averaging is None
+    assert isinstance(til.keeping, Protection)
 
 
 def test_teachers_are_asked_as_they_answer(
     tiny_system: Callable[..., SystemConfig], toy_tasks: tuple[Task, ...]
 ) -> None:
     method = taught(tiny_system, toy_tasks[0])
-    said = method.teachers(toy_tasks[1].train)[1]
+    said = method.teachers.say(method, toy_tasks[1].train, [0])[1]
     method.start_task(toy_tasks[1], Seeds(0))
-    assert torch.equal(method._teacher_logits, said)
+    assert torch.equal(method.teachers.logits, said)

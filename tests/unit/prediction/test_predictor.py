@@ -14,7 +14,7 @@ from classic.learning.teach import teach
 from classic.prediction.predictor import Predictor
 from classic.store.store import Store
 from classic.systems.system import SystemConfig
-from classic.types import POLARITIES, Example, Prediction, Scenario, Task, make_example
+from classic.types import POLARITIES, Example, Prediction, Scenario, Task, example_about
 
 Tasks = tuple[Task, ...]
 SENTENCE = "the screen is good and the soup is bad"
@@ -109,9 +109,9 @@ def test_probabilities_are_calibrated_by_the_temperature(taught_path: Path) -> N
     predictor = Predictor.open(taught_path)
     learner = predictor.learner
     (answer,) = predictor.predict(SENTENCE, ["screen"])
-    batch = learner.method.model.backbone.collate([make_example(SENTENCE, "screen")])
+    batch = learner.method.model.backbone.collate([example_about(SENTENCE, "screen")])
     with torch.inference_mode():
-        expected = (learner.method.logits(batch) / learner.temperature).softmax(dim=1)[0]
+        expected = (learner.method.answer(batch) / learner.temperature).softmax(dim=1)[0]
     torch.testing.assert_close(torch.tensor(answer.probabilities), expected, atol=1e-6, rtol=0)
     learner.temperatures = [(8.0, 1)]
     (flatter,) = predictor.predict(SENTENCE, ["screen"])

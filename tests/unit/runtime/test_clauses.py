@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from classic.runtime.answering import Answering, as_prediction
 from classic.runtime.clauses import blend, clause_of
-from classic.types import Example, Polarity, Prediction, make_example
+from classic.types import Example, Polarity, Prediction, example_about
 
 CLAUSES = [
     ("The zoom is superb but the menu is a maze.", "zoom", "The zoom is superb"),
@@ -49,7 +49,7 @@ def test_without_a_clause_of_its_own_the_sentence_is_all_there_is(sentence: str,
 
 def test_a_span_says_which_of_two_is_meant() -> None:
     sentence = "The menu is fine, but the menu of the day is not."
-    found = clause_of(make_example(sentence, (26, 30)))
+    found = clause_of(example_about(sentence, (26, 30)))
     assert found is not None
     assert found.sentence == "the menu of the day is not"
     assert found.span == (4, 8)

@@ -12,8 +12,8 @@ import pytest
 from classic.errors import InputError, StoreError
 from classic.export import export_store
 from classic.prediction.bulk import RowPredictor
-from classic.prediction.predictor import Predictor as TorchPredictor
-from classic.runtime import Predictor
+from classic.prediction.predictor import Predictor
+from classic.runtime import ExportedPredictor
 from classic.runtime.answering import like_length
 from classic.store.store import Store
 from classic.types import Example, Task
@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, taught_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def predictor(folder: Path) -> Predictor:
-    return Predictor(folder, threads=1)
+def predictor(folder: Path) -> ExportedPredictor:
+    return ExportedPredictor(folder, threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +45,22 @@ def texts(toy_tasks: tuple[Task, ...]) -> list[Example]:
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 def test_answers_are_those_of_the_store(
-    predictor: Predictor, taught_path: Path, texts: list[Example], batch_size: int
+    predictor: ExportedPredictor, taught_path: Path, texts: list[Example], batch_size: int
 ) -> None:
-    ours, theirs = predictor.stream(texts, batch_size=batch_size), TorchPredictor.open(taught_path).stream(texts)
+    ours, theirs = predictor.stream(texts, batch_size=batch_size), Predictor.open(taught_path).stream(texts)
     for left, right in zip(ours, theirs, strict=True):
         same = ["sentence", "aspect", "span", "polarity", "nearest_domain", "unfamiliar", "truncated", "version"]
         assert [getattr(left, name) for name in same] == [getattr(right, name) for name in same]
         np.testing.assert_allclose(left.probabilities, right.probabilities, atol=1e-5)
 
 
-def test_the_texts_ask_for_everything(predictor: Predictor, texts: list[Example]) -> None:
+def test_the_texts_ask_for_everything(predictor: ExportedPredictor, texts: list[Example]) -> None:
     answers = list(predictor.stream(texts))
     assert {answer.truncated for answer in answers} == {answer.unfamiliar for answer in answers} == {True, False}
     assert len({answer.nearest_domain for answer in answers}) > 1
 
 
-def test_a_repeated_aspect_is_told_apart_by_its_span(predictor: Predictor) -> None:
+def test_a_repeated_aspect_is_told_apart_by_its_span(predictor: ExportedPredictor) -> None:
     first, second = predictor.predict(REPEATED, [(4, 8), (26, 30)])
     assert first.probabilities != second.probabilities
 
@@ -72,7 +72,7 @@ def test_a_flipped_bit_is_never_taken_up(folder: Path, tmp_path: Path, name: str
     content[len(content) // 2] ^= 1
     (copy / name).write_bytes(content)
     with pytest.raises(StoreError, match=f"{name} is damaged"):
-        Predictor(copy)
+        ExportedPredictor(copy)
 
 
 @pytest.mark.parametrize("change", [{"format": 2}, {"surprise": 1}, {"labels": None}])
@@ -85,21 +85,23 @@ def test_a_card_of_another_kind_is_refused(folder: Path, tmp_path: Path, change:
         card |= change
     (copy / "classic.json").write_text(json.dumps(card))
     with pytest.raises(StoreError, match="of another format"):
-        Predictor(copy)
+        ExportedPredictor(copy)
 
 
-def test_what_cannot_be_asked_is_refused(predictor: Predictor, folder: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_asked_is_refused(predictor: ExportedPredictor, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no exported model"):
-        Predictor(tmp_path)
+        ExportedPredictor(tmp_path)
     with pytest.raises(InputError, match="0 threads"):
-        Predictor(folder, threads=0)
+        ExportedPredictor(folder, threads=0)
     with pytest.raises(InputError, match="it knows screen, soup, lens"):
         predictor.predict("the screen", ["screen"], domain="pasta")
     with pytest.raises(InputError, match="newest model"):
         predictor.predict("the screen", ["screen"], domain="soup")
 
 
-def test_rows_of_a_ray_dataset_get_the_same_answers(folder: Path, predictor: Predictor, texts: list[Example]) -> None:
+def test_rows_of_a_ray_dataset_get_the_same_answers(
+    folder: Path, predictor: ExportedPredictor, texts: list[Example]
+) -> None:
     plain = [Example(example.sentence, example.aspect) for example in texts]
     columns = {
         name: np.array([getattr(example, name) for example in plain], dtype=object) for name in ("sentence", "aspect")

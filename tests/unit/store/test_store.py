@@ -406,10 +406,35 @@ def test_an_extra_folder_is_found_by_verify(store: Store, name: str) -> None:
         store.verify()
 
 
-def test_a_torn_run_file_is_named(store: Store) -> None:
-    (store.path / "versions" / "0002" / "run.json").write_bytes(b'{"seconds": 1')
-    with pytest.raises(StoreError, match=r"0002/run\.json"):
-        use_all(store.path)
+@pytest.mark.parametrize("name", ["versions/0002/run.json", "scores/0002.json"])
+def test_what_only_informs_may_be_damaged_without_harm_and_verify_names_it(store: Store, name: str) -> None:
+    """Cut, flipped or missing: as good as not there, and never another value. `verify` said whole, and nothing worked."""
+    store.write_scores(2, {"a": {"pairs": [[0, 1, 2]]}})
+    file = store.path / name
+    whole, draw = file.read_bytes(), random.Random(3)
+    known = (store.version(2).run, store.read_scores(2))
+    for _ in range(200):
+        place = draw.randrange(len(whole))
+        cut, bit = whole[:place], bytes([whole[place] ^ 1 << draw.randrange(8)])
+        file.write_bytes(draw.choice([cut, cut + bit + whole[place + 1 :]]))
+        with pytest.raises(StoreError, match=name):
+            store.verify()
+        store.tensors()
+        found = (store.version(2).run, store.read_scores(2))
+        assert found in ((known[0], {}), ({}, known[1]))
+    file.unlink()
+    store.verify()
+    assert (store.version(2).run, store.read_scores(2)) in ((known[0], {}), ({}, known[1]))
+
+
+def test_scores_of_a_version_that_had_the_same_number_are_not_taken_for_its_own(store: Store) -> None:
+    store.write_scores(3, {"a": {"pairs": [[0, 1, 2]]}})
+    kept = (store.path / "scores" / "0003.json").read_bytes()
+    store.rollback(2)
+    store.prune()
+    assert publish(store, "another", 5) == 3
+    (store.path / "scores" / "0003.json").write_bytes(kept)  # as a backup brings it back
+    assert store.read_scores(3) == {}
 
 
 @pytest.mark.parametrize("content", [None, b"", b"x\n", b"3", b"-1\n", b"3 abc\n", b"2\n\n", b"9\n", "３\n".encode()])

@@ -19,9 +19,9 @@ from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training import loop
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, TaskLog, learn_task
+from classic.training.loop import NoWatcher, TaskLog, learn_task
 from classic.training.optimiser import build_optimiser, load_optimiser, optimiser_tensors, set_rate
-from classic.types import Example, Task
+from classic.types import Example, Scenario, Task
 
 MakeSystem = Callable[..., SystemConfig]
 SGD = TrainConfig(
@@ -49,7 +49,7 @@ class Script:
         return loss, 0.5
 
 
-class Memory(Silence):
+class Memory(NoWatcher):
     """Remembers rates and weights after every epoch."""
 
     def __init__(self, method: Method) -> None:
@@ -230,8 +230,19 @@ def test_momentum_is_saved_and_goes_on() -> None:
     assert torch.equal(whole, parted)
 
 
+def frozen(
+    preset: Any,
+    method: str = "ewc",
+    backbone: str = "bert_frozen",
+    scenario: Scenario = Scenario.DIL,
+    *,
+    quick: bool = False,
+) -> TrainConfig:
+    return SystemConfig.preset(preset, method=method, backbone=backbone, scenario=scenario, quick=quick).train
+
+
 def test_the_recipe_of_the_frozen_systems() -> None:
-    paper, authors, default = (TrainConfig.frozen(name) for name in ("paper", "authors", "default"))
+    paper, authors, default = (frozen(name) for name in ("paper", "authors", "default"))
     for config in (paper, authors):
         assert (config.optimiser, config.learning_rate, config.momentum) == ("sgd", 0.05, 0.0)
         assert (config.epochs_for(50), config.epochs_for(5000)) == (100, 100)
@@ -240,17 +251,31 @@ def test_the_recipe_of_the_frozen_systems() -> None:
     # Six cuts lead from 0.05 below 1e-4; the paper stops at the first.
     assert next(cuts for cuts in range(9) if authors.learning_rate / 3**cuts < authors.rate_floor) == 6
     assert paper.rate_floor > paper.learning_rate / 3
-    quick = TrainConfig.frozen("paper", quick=True)
+    quick = frozen("paper", quick=True)
     assert quick.epochs_for(50) == 20
     assert replace(quick, epochs=100, large_epochs=100, patience=5) == paper
     assert (default.optimiser, default.epochs_for(50)) == ("adam", 16)
-    assert TrainConfig.words("paper") == paper
-    assert TrainConfig.words().epochs_for(50) > default.epochs_for(50) > TrainConfig.frozen(quick=True).epochs_for(50)
+    assert frozen("paper", backbone="w2v") == paper
+    words, few = frozen("default", backbone="w2v"), frozen("default", quick=True)
+    assert words.epochs_for(50) > default.epochs_for(50) > few.epochs_for(50)
+
+
+def test_some_methods_have_their_own_in_the_released_scripts() -> None:
+    for backbone in ("bert_frozen", "w2v"):
+        owm, ucl = (frozen("authors", method, backbone=backbone) for method in ("owm", "ucl"))
+        assert (owm.momentum, owm.clip_norm, owm.patience) == (0.9, 100.0, 5)
+        assert (ucl.momentum, ucl.clip_norm, ucl.patience) == (0.0, 100.0, 5)
+        # UCL is cut five times, OWM ten; everybody else six times.
+        cuts = [next(n for n in range(20) if c.learning_rate / 3**n < c.rate_floor) for c in (ucl, owm)]
+        assert cuts == [6, 10]
+    assert [frozen("authors", method).batch_size for method in ("ncl", "derpp", "ewc")] == [64, 64, 32]
+    assert frozen("authors", "ncl", scenario=Scenario.TIL).batch_size == 256
+    assert frozen("paper", "owm").momentum == 0.0
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_recipe_survives_json(name: Any) -> None:
-    config = TrainConfig.frozen(name)
+    config = frozen(name)
     assert from_dict(TrainConfig, to_dict(config)) == config
 
 

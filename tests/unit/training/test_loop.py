@@ -19,7 +19,7 @@ from classic.methods.base import Method
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.checkpoint import Checkpoint
-from classic.training.loop import Silence, learn_task, validate
+from classic.training.loop import NoWatcher, learn_task, validate
 from classic.types import Scenario, Step, Task, TaskId
 
 MakeSystem = Callable[..., SystemConfig]
@@ -30,7 +30,7 @@ class Killed(Exception):
     """Stands for a kill."""
 
 
-class Killer(Silence):
+class Killer(NoWatcher):
     """Ends a run at one place."""
 
     def __init__(self, place: tuple[Any, ...]) -> None:
@@ -121,7 +121,8 @@ def test_a_run_killed_anywhere_ends_with_the_same_bytes(
     name: str, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path
 ) -> None:
     preset, kind, scenario = SYSTEMS[name]
-    base = Base(tiny_system(preset, kind, scenario, {"train.learning_rate": 1e-3}), toy_tasks[0])
+    changes = {"train.learning_rate": 1e-3, "train.joined": 0.5}
+    base = Base(tiny_system(preset, kind, scenario, changes), toy_tasks[0])
     train, task = base.config.train, toy_tasks[1]
     whole = base.fresh()
     log = learn_task(whole, task, train, Seeds(0))
@@ -229,20 +230,20 @@ def test_looking_on_changes_nothing(tiny_system: MakeSystem, toy_tasks: tuple[Ta
     learn_task(alone, toy_tasks[0], config.train, Seeds(0))
     seen: list[str] = []
 
-    class Watch(Silence):
+    class Watch(NoWatcher):
         def on_step(self, step: Step, terms: dict[str, float]) -> None:
             seen.append(",".join(sorted(terms)))
             torch.rand(0)
 
     learn_task(watched, toy_tasks[0], config.train, Seeds(0), Checkpoint(tmp_path / "c", "j"), Watch())
     assert equal(alone.tensors(), watched.tensors())
-    assert seen == ["ce,csc,sparsity"] * EPOCHS * BATCHES
+    assert seen == ["ce,csc"] * EPOCHS * BATCHES
 
 
 # --- the best epoch ---
 
 
-class Memory(Silence):
+class Memory(NoWatcher):
     """Remembers the weights after every epoch."""
 
     def __init__(self, method: Method) -> None:
@@ -289,7 +290,7 @@ def test_validation_is_what_it_says(tiny_system: MakeSystem, toy_tasks: tuple[Ta
     loss, f1 = validate(method, examples, 5)
     batch = method.model.backbone.collate(examples)
     with torch.no_grad():
-        logits = method.logits(batch)
+        logits = method.answer(batch)
     assert loss == pytest.approx(float(torch.nn.functional.cross_entropy(logits, batch.labels)), rel=1e-4)
     assert f1 == pytest.approx(macro_f1(batch.labels.tolist(), logits.argmax(dim=1).tolist()))
 
@@ -344,11 +345,11 @@ def test_a_loss_that_is_not_finite_stops_before_any_weight_moves(tiny_system, to
     method = build(config, 0)
     before = {name: tensor.clone() for name, tensor in method.tensors().items()}
     nothing = torch.tensor(float("nan"), requires_grad=True)
-    monkeypatch.setattr("classic.methods.classic.adjusted_cross_entropy", lambda *_: nothing)
+    monkeypatch.setattr("classic.methods.additions.adjusted_cross_entropy", lambda *_: nothing)
     with pytest.raises(TrainingError, match="not finite"):
         learn_task(method, toy_tasks[0], config.train, Seeds(0))
     after = method.tensors()
-    trained = [name for name in before if "embedding" not in name and name != "averaging.average"]
+    trained = [name for name in before if "embedding" not in name and name != "keeping.average"]
     assert all(torch.equal(after[name], before[name]) for name in trained)
     with pytest.raises(RuntimeError, match="build it anew"):
         learn_task(method, toy_tasks[0], config.train, Seeds(0))

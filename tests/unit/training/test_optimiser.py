@@ -10,6 +10,7 @@ from torch import nn
 
 from classic.config import TrainConfig
 from classic.methods.base import Group
+from classic.systems.system import SystemConfig
 from classic.training.optimiser import (
     build_optimiser,
     clip_gradients,
@@ -19,7 +20,7 @@ from classic.training.optimiser import (
     set_rate,
 )
 
-ADAM, AUTHORS = TrainConfig(), TrainConfig.preset("authors")
+ADAM, AUTHORS = TrainConfig(), SystemConfig.preset("authors").train
 SGD = TrainConfig(optimiser="sgd", learning_rate=0.05, momentum=0.9)
 
 
@@ -56,7 +57,7 @@ def test_linear_without_warmup() -> None:
 
 
 def test_constant() -> None:
-    assert {rate_factor(TrainConfig.preset("paper"), step, 50) for step in range(50)} == {1.0}
+    assert {rate_factor(SystemConfig.preset("paper").train, step, 50) for step in range(50)} == {1.0}
     warm = TrainConfig(warmup=0.5, schedule="constant")
     assert [rate_factor(warm, step, 4) for step in range(4)] == [0.5, 1.0, 1.0, 1.0]
 

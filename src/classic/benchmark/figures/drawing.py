@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from classic.benchmark.tables.rows import Row, Run
+from classic.benchmark.tables.rows import Run, TableRow
 from classic.benchmark.tables.statistics import deviation, mean
 from classic.errors import InputError, unknown_name
 
@@ -224,7 +224,7 @@ def _square(column: int, row: int) -> Any:
     return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=_UNTESTED, edgecolor="white", linewidth=0.5)
 
 
-def forward_and_final(rows: Sequence[Row], metric: str) -> Figure:
+def forward_and_final(rows: Sequence[TableRow], metric: str) -> Figure:
     """One panel per system: each task right after it was learned, and at the end of the sequence."""
     across = min(3, len(rows))
     down = math.ceil(len(rows) / across)
@@ -276,7 +276,7 @@ def curves(lines: Mapping[str, Sequence[float]], metric: str) -> Figure:
     return figure
 
 
-def beside_the_paper(rows: Sequence[Row], printed: Sequence[tuple[float, float]]) -> Figure:
+def beside_the_paper(rows: Sequence[TableRow], printed: Sequence[tuple[float, float]]) -> Figure:
     """Accuracy and macro-F1 of every system, ours and the paper's, with the deviation over orders."""
     figure = new_figure(7.2, 1.2 + 0.19 * len(rows))
     places = figure.subplots(1, 2, sharey=True)
@@ -298,7 +298,7 @@ def beside_the_paper(rows: Sequence[Row], printed: Sequence[tuple[float, float]]
     return figure
 
 
-def against_cost(rows: Sequence[Row]) -> Figure:
+def against_cost(rows: Sequence[TableRow]) -> Figure:
     """Scores against CPU seconds per task: what is up and to the left is better."""
     from matplotlib.ticker import LogLocator
 
@@ -363,7 +363,7 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _legend(figure: Figure, rows: Sequence[Row], more: Sequence[tuple[str, str, str]] = ()) -> None:
+def _legend(figure: Figure, rows: Sequence[TableRow], more: Sequence[tuple[str, str, str]] = ()) -> None:
     from matplotlib.lines import Line2D
 
     used = list(dict.fromkeys(row.backbone for row in rows))

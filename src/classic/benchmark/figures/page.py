@@ -14,7 +14,7 @@ from classic.benchmark.runs.suites import Selection
 from classic.benchmark.runs.trials import changes_of, score_of
 from classic.benchmark.tables import transfer
 from classic.benchmark.tables.rendering import html_part
-from classic.benchmark.tables.rows import Row, Run
+from classic.benchmark.tables.rows import Run, TableRow
 from classic.benchmark.tables.table import check_name, make_table, paper_scores
 from classic.errors import InputError
 
@@ -79,7 +79,7 @@ def _one_run(name: str, run: Run) -> RunCharts:
     return {"name": name, "charts": page_charts.charts_of(run)}
 
 
-def _run_name(row: Row, run: Run) -> str:
+def _run_name(row: TableRow, run: Run) -> str:
     return f"{line_name(row)}, order {run.spec.order}, seed {run.spec.seed}"
 
 

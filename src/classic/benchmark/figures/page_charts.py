@@ -12,7 +12,7 @@ from classic.benchmark.figures.plots import line_name
 from classic.benchmark.figures.trials import BEST, CAUTION, LEVEL, TRIAL, moved, shifts
 from classic.benchmark.runs.trials import Setting, changes_of, score_of, search_name, settings_of, value_of
 from classic.benchmark.tables import transfer
-from classic.benchmark.tables.rows import Row, Run
+from classic.benchmark.tables.rows import Run, TableRow
 from classic.benchmark.tables.statistics import deviation, mean
 
 Chart = dict[str, Any]  # a figure as plotly.js takes it: data and layout, and our words around it
@@ -53,7 +53,7 @@ def _style(backbone: str) -> dict[str, Any]:
     return {"color": colour, "symbol": _MARKERS[marker], "size": 9}
 
 
-def against_cost(rows: Sequence[Row]) -> Chart:
+def against_cost(rows: Sequence[TableRow]) -> Chart:
     data = []
     for backbone in dict.fromkeys(row.backbone for row in rows):
         mine = [row for row in rows if row.backbone == backbone]
@@ -82,7 +82,7 @@ def against_cost(rows: Sequence[Row]) -> Chart:
     return _chart("Scores against cost", "up and to the left is better", data, {"xaxis": x, "yaxis": y}, 520)
 
 
-def beside_the_paper(rows: Sequence[Row], printed: Sequence[tuple[float, float]]) -> Chart:
+def beside_the_paper(rows: Sequence[TableRow], printed: Sequence[tuple[float, float]]) -> Chart:
     names = [line_name(row) for row in rows]
     data: list[dict[str, Any]] = []
     for place, metric in enumerate(("accuracy", "macro_f1")):
@@ -118,7 +118,7 @@ def beside_the_paper(rows: Sequence[Row], printed: Sequence[tuple[float, float]]
     return _chart("Beside the paper", says, data, axes, height, 600)
 
 
-def curves(rows: Sequence[Row]) -> list[Chart]:
+def curves(rows: Sequence[TableRow]) -> list[Chart]:
     found = []
     for metric in BOTH:
         lines = {line_name(row): values for row in rows if (values := transfer.learning_curve(row, metric))}
@@ -138,7 +138,7 @@ def curves(rows: Sequence[Row]) -> list[Chart]:
     return found
 
 
-def maps(title: str, says: str, rows: Sequence[Row], measure: Any, *, bad: bool = False) -> list[Chart]:
+def maps(title: str, says: str, rows: Sequence[TableRow], measure: Any, *, bad: bool = False) -> list[Chart]:
     found: list[Chart] = []
     for metric in BOTH:
         lines = {line_name(row): scores for row in rows if (scores := measure(row, metric))}

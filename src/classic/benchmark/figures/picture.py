@@ -22,7 +22,7 @@ from classic.benchmark.figures.drawing import (
 )
 from classic.benchmark.figures.plots import nothing_to_draw
 from classic.benchmark.runs.suites import Selection
-from classic.benchmark.tables.rows import Row, rows_of
+from classic.benchmark.tables.rows import TableRow, rows_of
 from classic.benchmark.tables.statistics import mean
 from classic.benchmark.tables.table import SCORED, TITLES, check_name, command_of, legend_of, shortened, what_was_run
 from classic.errors import InputError
@@ -92,7 +92,7 @@ def _smaller(png: bytes) -> bytes:
     return file.getvalue()
 
 
-def final_scores(rows: Sequence[Row], title: str) -> Figure:
+def final_scores(rows: Sequence[TableRow], title: str) -> Figure:
     """Continual learners, the best by own classes first, then what they are compared with; what was not run says so."""
     groups = [_ranked([row for row in rows if row.competes is competes]) for competes in (True, False)]
     lines = [*groups[0], *groups[1]]
@@ -147,18 +147,18 @@ def final_scores(rows: Sequence[Row], title: str) -> Figure:
     return figure
 
 
-def _name(row: Row) -> str:
+def _name(row: TableRow) -> str:
     """A row's name; where runs are missing, how many are there."""
     name = f"{row.label}{row.marks}, {row.backbone}"
     return f"{name} ({len(row.runs)} of {row.wanted})" if 0 < len(row.runs) < row.wanted else name
 
 
-def _ranked(rows: Sequence[Row]) -> list[Row]:
+def _ranked(rows: Sequence[TableRow]) -> list[TableRow]:
     """By macro-F1 over own classes, the best first; what was not run stays at the end, in the paper's order."""
     return sorted(rows, key=lambda row: -mean(row.by_order("own_f1")) if row.runs else 1.0)
 
 
-def _points(place: Axes, row: Row, height: float, metric: str, *, hollow: bool = False) -> None:
+def _points(place: Axes, row: TableRow, height: float, metric: str, *, hollow: bool = False) -> None:
     """The mean over orders, and where there are several each of them, smaller."""
     colour, marker = BACKBONE_STYLES.get(row.backbone, OTHER_STYLE)
     scores = row.by_order(metric)
@@ -171,7 +171,7 @@ def _points(place: Axes, row: Row, height: float, metric: str, *, hollow: bool =
     place.scatter(mean(scores), height, s=26, facecolor=face, edgecolor=colour, marker=marker, zorder=3)
 
 
-def _handles(rows: Sequence[Row]) -> list[Line2D]:
+def _handles(rows: Sequence[TableRow]) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     marks = []  # colour, colour within, shape, size, meaning
@@ -188,7 +188,7 @@ def _handles(rows: Sequence[Row]) -> list[Line2D]:
     ]
 
 
-def _told(rows: Sequence[Row]) -> str:
+def _told(rows: Sequence[TableRow]) -> str:
     """The picture in a few sentences: who is best, where CLASSIC is, what is missing."""
     there = [row for row in rows if row.competes and row.runs]
     told = [f"Final accuracy and macro-F1 of {len(there)} continual learners."]

@@ -11,7 +11,7 @@ from classic.benchmark.figures.trials import search_panels
 from classic.benchmark.runs.suites import Selection, TableName
 from classic.benchmark.runs.trials import searches_of, trials_of
 from classic.benchmark.tables import transfer
-from classic.benchmark.tables.rows import Row, Run, newest_runs, rows_of, select_row
+from classic.benchmark.tables.rows import Run, TableRow, newest_runs, rows_of, select_row
 from classic.benchmark.tables.table import check_name, paper_scores
 from classic.errors import InputError
 
@@ -48,7 +48,7 @@ def draw_all(name: str, chosen: Selection, folder: Path, out: Path, form: str = 
             yield path
 
 
-def drawn_rows(name: str, chosen: Selection, folder: Path) -> list[Row]:
+def drawn_rows(name: str, chosen: Selection, folder: Path) -> list[TableRow]:
     """The rows of a table that have runs, by final scores; no runs at all are an error."""
     rows = [row for row in rows_of(check_name(name), chosen, folder) if row.runs and row.when == "final"]
     if not rows:
@@ -75,14 +75,14 @@ def drawn_trials(chosen: Selection, folder: Path) -> dict[str, list[Run]]:
     return found
 
 
-def alone_rows(rows: Sequence[Row], chosen: Selection, folder: Path) -> dict[str, Row]:
+def alone_rows(rows: Sequence[TableRow], chosen: Selection, folder: Path) -> dict[str, TableRow]:
     """ONE on the backbones of some rows, under the same choice of orders and seeds, where it was run."""
     runs = newest_runs(folder)
     found = {each: select_row(f"one@{each}/til", "til", chosen, runs) for each in {row.backbone for row in rows}}
     return {backbone: row for backbone, row in found.items() if row.runs}
 
 
-def forward_transfers(rows: Sequence[Row], alone: dict[str, Row], metric: str) -> dict[str, transfer.Scores]:
+def forward_transfers(rows: Sequence[TableRow], alone: dict[str, TableRow], metric: str) -> dict[str, transfer.Scores]:
     """Forward transfer of every row that has its ONE; not of ONE itself."""
     found = {
         line_name(row): transfer.forward_transfer(row, alone[row.backbone], metric)
@@ -92,12 +92,12 @@ def forward_transfers(rows: Sequence[Row], alone: dict[str, Row], metric: str) -
     return {name: scores for name, scores in found.items() if scores}
 
 
-def line_name(row: Row) -> str:
+def line_name(row: TableRow) -> str:
     """How a row is called in pictures."""
     return f"{row.label}, {row.backbone}"
 
 
-def _pictures(table: TableName, rows: Sequence[Row], alone: dict[str, Row]) -> Iterator[Picture]:
+def _pictures(table: TableName, rows: Sequence[TableRow], alone: dict[str, TableRow]) -> Iterator[Picture]:
     yield "scores", drawing.beside_the_paper(rows, [paper_scores(table, row) for row in rows])
     yield "cost", drawing.against_cost(rows)
     learners = [row for row in rows if row.method != "one"]  # separate networks neither forget nor transfer
@@ -126,7 +126,7 @@ def _pictures_of_searches(searches: dict[str, list[Run]]) -> Iterator[Picture]:
         yield f"search-{name}", search_panels(trials)
 
 
-def _pictures_of_runs(row: Row) -> Iterator[Picture]:
+def _pictures_of_runs(row: TableRow) -> Iterator[Picture]:
     for run in row.runs:
         tasks, name = run.matrix.tasks, run.spec.name
         title = f"{line_name(row)}, order {run.spec.order}, seed {run.spec.seed}"

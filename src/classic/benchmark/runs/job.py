@@ -19,7 +19,7 @@ Progress = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class BenchJob:
     """Runs that train the same and differ only in their task-id rule.
 
     Attributes:
@@ -39,14 +39,14 @@ class Job:
     device: str = "cpu"
 
     @classmethod
-    def make(cls, specs: Sequence[Spec], facts: Sequence[dict[str, Any]], threads: int, work: Path, device: str) -> Job:
+    def make(cls, specs: Sequence[Spec], facts: Sequence[dict[str, Any]], threads: int, work: Path, device: str) -> BenchJob:
         """The job of runs that train the same, from everything that determines them."""
         return cls(
             tuple(specs), threads, str(work), training_key(facts[0]), tuple(key_of(each) for each in facts), device
         )
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Job:
+    def from_dict(cls, plain: dict[str, Any]) -> BenchJob:
         """The inverse of `asdict`, for who gets it from another process."""
         return cls(**plain | {"specs": tuple(Spec(**spec) for spec in plain["specs"]), "keys": tuple(plain["keys"])})
 
@@ -56,7 +56,7 @@ class Job:
         return " + ".join(spec.name for spec in self.specs)
 
 
-def execute(job: Job, tasks: Sequence[Task] | None = None, progress: Progress | None = None) -> list[dict[str, Any]]:
+def execute(job: BenchJob, tasks: Sequence[Task] | None = None, progress: Progress | None = None) -> list[dict[str, Any]]:
     """Trains once and tests under every rule asked for.
 
     Args:
@@ -124,13 +124,13 @@ def _exact(facts: dict[str, Any]) -> dict[str, Any]:
     return {key: facts[key] for key in ("forward", "final")}
 
 
-def clean_up(job: Job) -> None:
+def clean_up(job: BenchJob) -> None:
     """Throws a finished job's store away; token states stay, other jobs want them."""
     shutil.rmtree(Path(job.work) / job.training[:16], ignore_errors=True)
 
 
 @contextmanager
-def claimed(job: Job, *, wait: bool = False) -> Iterator[bool]:
+def claimed(job: BenchJob, *, wait: bool = False) -> Iterator[bool]:
     """Whether this process may work on a store: no other process on this machine does so now.
 
     Args:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from classic.benchmark.runs.job import Job
+from classic.benchmark.runs.job import BenchJob
 from classic.benchmark.runs.outside import load
 from classic.benchmark.runs.results import path_of, read_results, write_result, write_tidy
 from classic.benchmark.runs.spec import Spec, key_of, training_key
@@ -20,7 +20,7 @@ class Engine(Protocol):
     """Where jobs are carried out."""
 
     def run(
-        self, jobs: Sequence[Job], tell: Callable[[dict[str, Any]], None], done: Callable[[Job], bool]
+        self, jobs: Sequence[BenchJob], tell: Callable[[dict[str, Any]], None], done: Callable[[BenchJob], bool]
     ) -> Iterator[list[dict[str, Any]]]:
         """Results of each job as it finishes, in any order.
 
@@ -41,7 +41,7 @@ class Plan:
     """
 
     finished: tuple[Spec, ...]
-    jobs: tuple[Job, ...]
+    jobs: tuple[BenchJob, ...]
 
 
 def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device: str = "cpu") -> Plan:
@@ -61,7 +61,7 @@ def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device:
     jobs = []
     for group in grouped.values():
         same, facts = zip(*group, strict=True)
-        jobs.append(Job.make(same, facts, threads, work, device))
+        jobs.append(BenchJob.make(same, facts, threads, work, device))
     return Plan(tuple(finished), tuple(jobs))
 
 
@@ -80,7 +80,7 @@ def carry_out(
     made_from = provenance()
     results.mkdir(parents=True, exist_ok=True)
 
-    def done(job: Job) -> bool:
+    def done(job: BenchJob) -> bool:
         return {*job.keys} <= {result["key"] for result in read_results(results)}
 
     for group in engine.run(wanted.jobs, tell, done):

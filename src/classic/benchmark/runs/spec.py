@@ -16,8 +16,8 @@ from classic.types import Example, Task, TaskId
 if TYPE_CHECKING:
     from classic.systems.system import SystemConfig
 
-Budget = Literal["quick", "default", "paper"]
-BUDGETS: tuple[Budget, ...] = ("quick", "default", "paper")
+Budget = Literal["quick", "full", "paper"]
+BUDGETS: tuple[Budget, ...] = ("quick", "full", "paper")
 QUICK_EXAMPLES = 1500  # most training examples of a domain in the budget quick; only the two of SemEval have more
 
 
@@ -29,7 +29,7 @@ class Spec:
         system: Name of the system, with its scenario.
         order: Which of the paper's task orders.
         seed: Root of all randomness.
-        budget: ``quick`` (minutes), ``default`` (our preset), or ``paper`` (the paper's preset, days on a CPU).
+        budget: ``quick`` (minutes), ``full`` (our preset), or ``paper`` (the paper's preset, days on a CPU).
         first: Only so many tasks of the order; None is all.
         valid: Whether validation sets are scored instead of test sets: for choosing, never for reporting.
         encoder: Another encoder than the embedded one.

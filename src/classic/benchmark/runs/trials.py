@@ -9,7 +9,7 @@ from typing import Any
 
 from classic.benchmark.tables.numbers import MISSING
 from classic.benchmark.runs.encoder_files import name_of
-from classic.benchmark.tables.rows import Row, Run, newest_runs
+from classic.benchmark.tables.rows import TableRow, Run, newest_runs
 from classic.benchmark.tables.statistics import mean
 from classic.benchmark.runs.suites import Selection
 
@@ -104,7 +104,7 @@ def changes_of(trial: Run) -> str:
 def search_name(trial: Run) -> str:
     """What the trials of a search have in common, for people."""
     spec, count = trial.spec, len(trial.matrix.tasks)
-    row = Row(spec.system, 1)
+    row = TableRow(spec.system, 1)
     tested = "validation" if spec.valid else "test"
     return (
         f"{row.label}, {row.backbone}, order {spec.order}, seed {spec.seed}, "

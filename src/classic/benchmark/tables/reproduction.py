@@ -1,4 +1,4 @@
-"""Row by row of the paper: does it come out here, and if not, why."""
+"""TableRow by row of the paper: does it come out here, and if not, why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from classic.benchmark.runs.suites import Selection, TableName
 from classic.benchmark.tables.numbers import MISSING, decimal, signed
-from classic.benchmark.tables.rows import Row, rows_of
+from classic.benchmark.tables.rows import TableRow, rows_of
 from classic.benchmark.tables.statistics import mean
 from classic.benchmark.tables.table import TITLES, paper_scores
 
@@ -70,7 +70,7 @@ def _pair(scores: tuple[float, ...]) -> str:
     return MISSING if math.isnan(scores[0]) else " / ".join(decimal(score) for score in scores)
 
 
-def _status(row: Row, gaps: tuple[float, ...]) -> str:
+def _status(row: TableRow, gaps: tuple[float, ...]) -> str:
     if not row.runs:
         return "not run"
     if max(map(abs, gaps)) > CLOSE:
@@ -79,7 +79,7 @@ def _status(row: Row, gaps: tuple[float, ...]) -> str:
     return "verified" if as_in_the_paper else "close"
 
 
-def _why(row: Row, status: str, gaps: tuple[float, ...]) -> str:
+def _why(row: TableRow, status: str, gaps: tuple[float, ...]) -> str:
     if status == "not run":
         return _NO_WEIGHTS if row.backbone == "gpt2" else "no time yet"
     if status != "not reproduced":

@@ -82,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table: a system and the runs that answer for it.
 
     Attributes:
@@ -156,7 +156,7 @@ class Row:
         return {task: mean(values) for task, values in found.items()}
 
 
-def rows_of(table: TableName, chosen: Selection, folder: Path) -> list[Row]:
+def rows_of(table: TableName, chosen: Selection, folder: Path) -> list[TableRow]:
     """The rows of a table in the paper's order, with what a folder of result files has for them.
 
     Where several files answer for one run the one finished last does.
@@ -180,19 +180,19 @@ def newest_runs(folder: Path) -> list[Run]:
     return list(found.values())
 
 
-def select_row(system: str, table: TableName, chosen: Selection, runs: Sequence[Run]) -> Row:
+def select_row(system: str, table: TableName, chosen: Selection, runs: Sequence[Run]) -> TableRow:
     """A system under a choice of orders and seeds that may have left it out."""
     return _row(system, specs_of(table, replace(chosen, systems=(system,), backbone=None)), runs)
 
 
-def _row(system: str, specs: Iterable[Spec], runs: Sequence[Run]) -> Row:
+def _row(system: str, specs: Iterable[Spec], runs: Sequence[Run]) -> TableRow:
     wanted = [spec for spec in specs if spec.system == system]
     found = [Run(spec, run.facts) for spec in wanted for run in runs if run.spec.anywhere() == spec.anywhere()]
     found.sort(key=lambda run: (run.spec.order, run.spec.seed))
-    return Row(system, len(wanted), tuple(found))
+    return TableRow(system, len(wanted), tuple(found))
 
 
-def _compared(rows: list[Row], reference: Row) -> list[Row]:
+def _compared(rows: list[TableRow], reference: TableRow) -> list[TableRow]:
     """Adds p-values: pairs are the same task in the same order, means over the seeds both have."""
     others = {row.system: row for row in rows if row.when == "final" and row.system != reference.system}
     corrected: dict[str, dict[str, float]] = {}
@@ -206,7 +206,7 @@ def _compared(rows: list[Row], reference: Row) -> list[Row]:
     return found
 
 
-def _pairs(row: Row, reference: Row, metric: str) -> tuple[list[float], list[float]]:
+def _pairs(row: TableRow, reference: TableRow, metric: str) -> tuple[list[float], list[float]]:
     sides: tuple[dict[Any, list[float]], dict[Any, list[float]]] = ({}, {})
     there = [{(run.spec.order, run.spec.seed): run for run in each.runs} for each in (row, reference)]
     for order, seed in sorted(there[0].keys() & there[1].keys()):
@@ -217,7 +217,7 @@ def _pairs(row: Row, reference: Row, metric: str) -> tuple[list[float], list[flo
     return [mean(sides[0][pair]) for pair in shared], [mean(sides[1][pair]) for pair in shared]
 
 
-def _marked(rows: list[Row]) -> list[Row]:
+def _marked(rows: list[TableRow]) -> list[TableRow]:
     runs = [run for row in rows if row.when == "final" for run in row.runs]
     machines = _most_common(("machine", run.machine) for run in runs)
     data = _most_common(pair for run in runs for pair in run.data)

@@ -12,7 +12,7 @@ from classic.benchmark.runs.suites import TABLES, Selection, TableName
 from classic.benchmark.runs.trials import trials_of
 from classic.benchmark.tables import paper
 from classic.benchmark.tables.numbers import MISSING, decimal, p_value, ranges, rounded, signed, size, with_deviation
-from classic.benchmark.tables.rows import MARKS, Row, rows_of
+from classic.benchmark.tables.rows import MARKS, TableRow, rows_of
 from classic.benchmark.tables.statistics import deviation, mean
 from classic.errors import ClassicError, InputError, unknown_name
 from classic.evaluation.matrix import METRICS
@@ -127,7 +127,7 @@ def command_of(verb: str, name: TableName, chosen: Selection) -> str:
     return " ".join(words)
 
 
-def _scores(name: TableName, rows: list[Row], command: str, short: bool) -> Table:
+def _scores(name: TableName, rows: list[TableRow], command: str, short: bool) -> Table:
     """Ours, the paper's, the gap between them, and the test against CLASSIC."""
     rows = shortened(rows) if short else rows
     titles = ["accuracy", "macro-F1", "own F1", "paper acc.", "paper F1"]
@@ -149,7 +149,7 @@ def _scores(name: TableName, rows: list[Row], command: str, short: bool) -> Tabl
     return _table(name, titles, lines, [*notes, *legend_of(rows)], command)
 
 
-def _std(rows: list[Row], command: str) -> Table:
+def _std(rows: list[TableRow], command: str) -> Table:
     """Deviations over seeds beside the paper's."""
     titles = ["accuracy", "±", "paper ±", "macro-F1", "±", "paper ±", "own F1", "±", "runs"]
     lines = []
@@ -165,7 +165,7 @@ def _std(rows: list[Row], command: str) -> Table:
     return _table("std", titles, lines, [*notes, *legend_of(rows)], command)
 
 
-def _cost(rows: list[Row], command: str) -> Table:
+def _cost(rows: list[TableRow], command: str) -> Table:
     """Size, time, memory, and what is kept between tasks."""
     titles = [
         "parameters",
@@ -221,23 +221,23 @@ def _table(name: TableName, titles: Sequence[str], lines: list[Line], notes: Ite
     return Table(name, TITLES[name], columns, tuple(lines), tuple(notes), command)
 
 
-def _line(row: Row, cells: Iterable[Cell]) -> Line:
+def _line(row: TableRow, cells: Iterable[Cell]) -> Line:
     return Line((Cell(row.label + row.marks), Cell(row.backbone), *cells), row.section)
 
 
-def shortened(rows: Sequence[Row]) -> list[Row]:
+def shortened(rows: Sequence[TableRow]) -> list[TableRow]:
     """Systems on adapters, and of every other backbone the continual learner with the best own-class macro-F1."""
     others = {row.backbone for row in rows} - {"bert_adapter"}
     kept = [_best([row for row in rows if row.backbone == backbone], "own_f1") for backbone in others]
     return [row for row in rows if row.backbone == "bert_adapter" or any(row is each for each in kept)]
 
 
-def _best(rows: Iterable[Row], metric: str) -> Row | None:
+def _best(rows: Iterable[TableRow], metric: str) -> TableRow | None:
     scored = [(mean(row.by_order(metric)), row) for row in rows if row.competes and row.runs]
     return max(scored, key=lambda pair: pair[0])[1] if scored else None
 
 
-def paper_scores(name: TableName, row: Row) -> tuple[float, float]:
+def paper_scores(name: TableName, row: TableRow) -> tuple[float, float]:
     """The paper's accuracy and macro-F1; NaN where it has none."""
     scenario = "til" if name == "til" else "dil"
     if row.when == "forward":
@@ -247,12 +247,12 @@ def paper_scores(name: TableName, row: Row) -> tuple[float, float]:
     return pair or (math.nan, math.nan)
 
 
-def _deviation_of_paper(row: Row) -> tuple[float, float]:
+def _deviation_of_paper(row: TableRow) -> tuple[float, float]:
     printed = _paper_row(row.paper_name)
     return (printed.deviation if printed else None) or (math.nan, math.nan)
 
 
-def _paper_cost(row: Row) -> tuple[float, float]:
+def _paper_cost(row: TableRow) -> tuple[float, float]:
     """Millions of parameters and seconds per task; HAT's stand for HAT + last and HAT + ent, which train the same."""
     printed = _paper_row(row.paper_name.replace("+last", "").replace("+ent", ""))
     if printed is None or printed.parameters is None or printed.seconds is None:
@@ -260,7 +260,7 @@ def _paper_cost(row: Row) -> tuple[float, float]:
     return printed.parameters, printed.seconds
 
 
-def _paper_row(name: str) -> paper.Row | None:
+def _paper_row(name: str) -> paper.PaperRow | None:
     return next((row for row in (*paper.ROWS, *paper.ABLATIONS) if row.system == name), None)
 
 
@@ -273,7 +273,7 @@ def _parameters(system: str) -> float:
         return math.nan
 
 
-def what_was_run(rows: Sequence[Row]) -> str:
+def what_was_run(rows: Sequence[TableRow]) -> str:
     """How many of the runs that were asked for are there, and of which kind."""
     runs = [run for row in rows for run in row.runs if row.when == "final"]
     if not runs:
@@ -288,15 +288,15 @@ def what_was_run(rows: Sequence[Row]) -> str:
     )
 
 
-def legend_of(rows: Iterable[Row]) -> list[str]:
+def legend_of(rows: Iterable[TableRow]) -> list[str]:
     """The meaning of every mark that some row has."""
     used = {mark for row in rows for mark in row.marks}
     return [f"{mark}: {meaning}." for mark, meaning in MARKS.items() if mark in used]
 
 
-def _tested(row: Row, metric: str) -> Cell:
+def _tested(row: TableRow, metric: str) -> Cell:
     return Cell("" if row.is_reference else p_value(row.p_values.get(metric, math.nan)))
 
 
-def _count(row: Row) -> Cell:
+def _count(row: TableRow) -> Cell:
     return Cell(f"{len(row.runs)} of {row.wanted}")

@@ -15,13 +15,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from classic.benchmark.tables.rows import Row, Run
+from classic.benchmark.tables.rows import Run, TableRow
 from classic.benchmark.tables.statistics import mean
 
 Scores = dict[str, float]
 
 
-def backward_transfer(row: Row, metric: str) -> Scores:
+def backward_transfer(row: TableRow, metric: str) -> Scores:
     """Backward transfer of every task but the last, means over runs."""
 
     def of_run(run: Run) -> Scores:
@@ -31,12 +31,12 @@ def backward_transfer(row: Row, metric: str) -> Scores:
     return _means(map(of_run, row.runs))
 
 
-def forgetting(row: Row, metric: str) -> Scores:
+def forgetting(row: TableRow, metric: str) -> Scores:
     """Forgetting after Chaudhry et al., means over the runs that were tested after every task; others say less."""
     return _means(run.matrix.forgetting_by_task(metric) for run in row.runs if is_full(run))
 
 
-def forward_transfer(row: Row, alone: Row, metric: str) -> Scores:
+def forward_transfer(row: TableRow, alone: TableRow, metric: str) -> Scores:
     """What a task gains from those before it: the score right after learning it minus ONE's, where both are there."""
     ours, theirs = replace(row, when="forward").by_task(metric), alone.by_task(metric)
     return {task: value - theirs[task] for task, value in ours.items() if task in theirs}
@@ -48,7 +48,7 @@ def is_full(run: Run) -> bool:
     return not any(math.isnan(value) for t in range(size) for value in run.matrix.row("accuracy", t))
 
 
-def learning_curve(row: Row, metric: str) -> list[float]:
+def learning_curve(row: TableRow, metric: str) -> list[float]:
     """The average over the tasks learned so far after each task, means over the runs that know it."""
     curves = [run.matrix.curve(metric) for run in row.runs if is_full(run)]
     return [mean(values) for values in zip(*curves, strict=False)]

@@ -25,7 +25,7 @@ Systems = Annotated[
 ]
 Orders = Annotated[str, typer.Option(help="Which of the paper's task orders: 0, 0,2 or 0-4.", metavar="N,N-M,...")]
 Seeds = Annotated[str, typer.Option(help="Which seeds: 0, 0,2 or 0-4.", metavar="N,N-M,...")]
-BudgetOption = Annotated[str, typer.Option(help="quick (minutes per run), default, or paper (days on a CPU).")]
+BudgetOption = Annotated[str, typer.Option(help="quick (minutes per run), full, or paper (days on a CPU).")]
 BackboneOption = Annotated[str | None, typer.Option(help="Only systems on this backbone, e.g. bert_adapter.")]
 First = Annotated[int | None, typer.Option(help="Only the first so many tasks of an order.", min=1)]
 Encoder = Annotated[str | None, typer.Option(help="Another encoder: a folder or a Hugging Face id.")]

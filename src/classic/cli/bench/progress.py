@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-class Board:
+class RunProgress:
     """A bar for every run on a terminal, a line per task elsewhere."""
 
     def __init__(self, console: Console) -> None:
@@ -19,7 +19,7 @@ class Board:
         self.progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self.bars: dict[str, Any] = {}
 
-    def __enter__(self) -> Board:
+    def __enter__(self) -> RunProgress:
         self.progress.start()
         return self
 

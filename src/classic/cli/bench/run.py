@@ -10,7 +10,7 @@ import typer
 
 from classic.benchmark.runs.suites import Selection
 from classic.cli.bench.options import RESULTS, Results, TableArgument, choosing
-from classic.cli.bench.progress import Board
+from classic.cli.bench.progress import RunProgress
 
 if TYPE_CHECKING:
     from classic.benchmark.runs.runner import Engine
@@ -55,7 +55,7 @@ def run(
     specs = specs_of(table, chosen)  # type: ignore[arg-type]
     where = find(engine, address)
     if table == "search":
-        with Board(console) as board:
+        with RunProgress(console) as board:
             _search(specs, trials, sampler, where, results, work, threads, board)
         return
     wanted = plan(specs, results, work, threads, device)
@@ -65,7 +65,7 @@ def run(
         for job in wanted.jobs:
             console.print(f"  {job.name}")
         return
-    with Board(console) as board:
+    with RunProgress(console) as board:
         for result in carry_out(wanted, where, results, board.tell):
             scores = result["scores"]
             board.say(
@@ -83,7 +83,7 @@ def _search(
     results: Path,
     work: Path,
     threads: int,
-    board: Board,
+    board: RunProgress,
 ) -> None:
     from classic.benchmark.runs.search import SAMPLERS, search
     from classic.benchmark.runs.suites import grid

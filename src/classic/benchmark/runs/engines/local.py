@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from classic.benchmark.runs.job import Job, claimed, clean_up, execute
+from classic.benchmark.runs.job import BenchJob, claimed, clean_up, execute
 from classic.errors import TrainingError
 
 
@@ -22,7 +22,7 @@ class Local:
     """
 
     def run(
-        self, jobs: Sequence[Job], tell: Callable[[dict[str, Any]], None], done: Callable[[Job], bool]
+        self, jobs: Sequence[BenchJob], tell: Callable[[dict[str, Any]], None], done: Callable[[BenchJob], bool]
     ) -> Iterator[list[dict[str, Any]]]:
         """See `Engine`."""
         failed: list[str] = []
@@ -45,7 +45,7 @@ class Local:
             raise TrainingError(f"{len(failed)} jobs failed: {', '.join(failed)}", fix="see above; run again to go on")
 
 
-def _in_a_process(job: Job, tell: Callable[[dict[str, Any]], None]) -> list[dict[str, Any]]:
+def _in_a_process(job: BenchJob, tell: Callable[[dict[str, Any]], None]) -> list[dict[str, Any]]:
     environment = os.environ | {"OMP_NUM_THREADS": str(job.threads), "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, "-m", "classic.benchmark.runs.engines.local"]
     with subprocess.Popen(
@@ -80,7 +80,7 @@ def main() -> None:
     """
     plain = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_standard_input, daemon=True).start()
-    job = Job.from_dict(plain)
+    job = BenchJob.from_dict(plain)
     lines = sys.stdout
     sys.stdout = sys.stderr  # whatever a library prints must not end up among the lines
 

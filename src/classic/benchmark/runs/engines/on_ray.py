@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from classic.benchmark.runs.job import Job, claimed, clean_up, execute
+from classic.benchmark.runs.job import BenchJob, claimed, clean_up, execute
 from classic.errors import TrainingError
 from classic.cluster import start_ray
 from classic.types import Task
@@ -32,7 +32,7 @@ class OnRay:
         self.address = address
 
     def run(
-        self, jobs: Sequence[Job], tell: Callable[[dict[str, Any]], None], done: Callable[[Job], bool]
+        self, jobs: Sequence[BenchJob], tell: Callable[[dict[str, Any]], None], done: Callable[[BenchJob], bool]
     ) -> Iterator[list[dict[str, Any]]]:
         """See `Engine`."""
         jobs = [job for job in jobs if not done(job)]
@@ -45,11 +45,11 @@ class OnRay:
             ray.shutdown()
 
     def _work(
-        self, ray: Any, jobs: Sequence[Job], tell: Callable[[dict[str, Any]], None]
+        self, ray: Any, jobs: Sequence[BenchJob], tell: Callable[[dict[str, Any]], None]
     ) -> Iterator[list[dict[str, Any]]]:
         news = ray.remote(num_cpus=0, max_restarts=-1)(_News).remote()
         shipped: dict[str, Any] = {}
-        waiting: dict[Any, Job] = {}
+        waiting: dict[Any, BenchJob] = {}
         for job in jobs:
             first = job.specs[0]
             sequence = json.dumps([first.order, first.first, first.valid])
@@ -92,7 +92,7 @@ class _News:
 
 
 def _on_a_worker(plain: dict[str, Any], tasks: list[Task], news: Any) -> list[dict[str, Any]]:
-    job = Job.from_dict(plain)
+    job = BenchJob.from_dict(plain)
     from classic.benchmark.runs.outside import load
 
     load(spec.outside for spec in job.specs)

@@ -1,0 +1,243 @@
+"""What a local program without a token can do to the service. Traffic goes to 127.0.0.1 only; every attack ends by itself.
+
+    python benchmarks/service/attacks.py [--store STORE] [--seconds 8] [--output benchmarks/service/attacks.json]
+
+Starts `classic serve` with 1,024 file descriptors on a copy of a store. Two clients ask one sentence after another, first
+undisturbed, then under each attack, and undisturbed again after it:
+
+    half headers    1,100 connections that send half a header and no more; one that is closed is opened again
+    endless header  one connection that sends a header line without an end, again and again
+    readyz loops    32 connections that ask /readyz as fast as they are answered
+    slow readers    200 connections that ask for the page's files and never read
+
+Figures: p50, p90, p99 of the predictions, failures, growth of the log and of the resident memory. Attacker, clients and
+service share the cores of one machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from load import TOKEN, Client, Tally, make_store, percentile
+
+from classic.files import write_json
+
+FILES = 1024
+MOST_BYTES = 1 << 31
+Attack = Callable[[str, int, asyncio.Event], Awaitable[int]]
+
+
+class Server:
+    """`classic serve` with few files and a log of its own."""
+
+    def __init__(self, store: Path, log: Path) -> None:
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES})); "
+        code = limit + "from classic.cli.main import run; run()"
+        command = [sys.executable, "-c", code, "serve", str(store), "--port", "0"]
+        environment = os.environ | {"CLASSIC_TOKEN": TOKEN}
+        self.log = log
+        self._stream = log.open("wb")
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self._stream, text=True, env=environment
+        )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if found := re.match(r"(http://\S+)/#token=", line):
+                self.url = found[1]
+                return
+        raise SystemExit("the service did not start")
+
+    @property
+    def memory(self) -> float:
+        """Resident MiB."""
+        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())
+        assert found
+        return int(found[1]) / 1024
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+        self._stream.close()
+
+
+async def predictions(url: str, seconds: float) -> Tally:
+    """Two clients that ask one sentence after another."""
+    tally, until = Tally(), time.perf_counter() + seconds
+
+    async def one(number: int) -> None:
+        client = Client(url)
+        while time.perf_counter() < until:
+            began = time.perf_counter()
+            try:
+                await asyncio.wait_for(client.predict(number, tally), 20)
+            except (TimeoutError, OSError):
+                tally.note(0, time.perf_counter() - began)
+                client.close()
+            number += 2
+        client.close()
+
+    await asyncio.gather(one(0), one(1))
+    return tally
+
+
+async def half_headers(host: str, port: int, stop: asyncio.Event) -> int:
+    opened = 0
+
+    async def hold() -> None:
+        nonlocal opened
+        while not stop.is_set():
+            with suppress(OSError):
+                reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), 5)
+                opened += 1
+                writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+                waits = [asyncio.ensure_future(reader.read()), asyncio.ensure_future(stop.wait())]
+                await asyncio.wait(waits, return_when="FIRST_COMPLETED")
+                for wait in waits:
+                    wait.cancel()
+                writer.close()
+            await asyncio.sleep(1)
+
+    await asyncio.gather(*(hold() for _ in range(1100)), return_exceptions=True)
+    return opened
+
+
+async def endless_header(host: str, port: int, stop: asyncio.Event) -> int:
+    sent = 0
+    while not stop.is_set() and sent < MOST_BYTES:
+        with suppress(OSError):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Endless: ")
+            while not stop.is_set() and sent < MOST_BYTES:
+                writer.write(b"x" * 65536)
+                await writer.drain()
+                sent += 65536
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)
+    return sent
+
+
+async def readyz_loops(host: str, port: int, stop: asyncio.Event) -> int:
+    asked = 0
+
+    async def loop() -> None:
+        nonlocal asked
+        client = Client(f"http://{host}:{port}")
+        while not stop.is_set():
+            try:
+                await client.send("GET", "/readyz", token=False)
+                asked += 1
+            except (OSError, EOFError):
+                client.close()
+                await asyncio.sleep(0.1)
+        client.close()
+
+    await asyncio.gather(*(loop() for _ in range(32)))
+    return asked
+
+
+async def slow_readers(host: str, port: int, stop: asyncio.Event) -> int:
+    opened = []
+    for _ in range(200):
+        with suppress(OSError):
+            _, writer = await asyncio.open_connection(host, port, limit=1024)
+            writer.transport.pause_reading()  # type: ignore[attr-defined]
+            writer.write(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200)
+            opened.append(writer)
+    await stop.wait()
+    for writer in opened:
+        writer.close()
+    return len(opened)
+
+
+ATTACKS: dict[str, Attack] = {
+    "half headers": half_headers,
+    "endless header": endless_header,
+    "readyz loops": readyz_loops,
+    "slow readers": slow_readers,
+}
+
+
+def attacker(name: str, host: str, port: int, seconds: float) -> None:
+    """In a process of its own, at a lower priority: another program's work must not be taken for the service's."""
+    os.nice(5)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+
+    async def attack() -> None:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(seconds, stop.set)
+        print(await ATTACKS[name](host, port, stop))
+
+    asyncio.run(attack())
+
+
+def figures(tally: Tally) -> dict[str, Any]:
+    shares = {f"p{round(100 * share)}_ms": percentile(tally.seconds, share) for share in (0.5, 0.9, 0.99)}
+    failed = tally.failed + tally.late + len(tally.refused)
+    return {"answered": len(tally.seconds), "failed": failed} | shares
+
+
+def measure(store: Path, folder: Path, seconds: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"files": FILES}
+    for name in ATTACKS:
+        server = Server(store, folder / f"{name}.log")
+        host, port = server.url.removeprefix("http://").split(":")
+        asyncio.run(predictions(server.url, 2))  # warm
+        before, memory, log = asyncio.run(predictions(server.url, seconds)), server.memory, server.log.stat().st_size
+        command = [sys.executable, __file__, "--attack", name, host, port, str(seconds + 2)]
+        attack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        during = asyncio.run(predictions(server.url, seconds))
+        did = int((attack.communicate()[0] or "0").strip() or 0)
+        time.sleep(1)
+        after = asyncio.run(predictions(server.url, seconds / 2))
+        slowest, usual = percentile(during.seconds, 0.99), percentile(before.seconds, 0.99)
+        found[name] = {
+            "undisturbed": figures(before),
+            "attacked": figures(during),
+            "afterwards": figures(after),
+            "attack": did,
+            "p99_ratio": slowest / usual if slowest and usual else None,
+            "log_bytes": server.log.stat().st_size - log,
+            "memory_growth_mib": server.memory - memory,
+        }
+        print(name, json.dumps(found[name]), flush=True)
+        server.stop()
+    return found
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--attack"]:
+        attacker(sys.argv[2], sys.argv[3], int(sys.argv[4]), float(sys.argv[5]))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", type=Path, help="a taught store; it is copied")
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("attacks.json"))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = options.store or make_store(folder)
+        copy = Path(shutil.copytree(store, folder / "served.store", ignore=shutil.ignore_patterns("service", "work")))
+        busy = os.getloadavg()[0]
+        found = measure(copy, folder, options.seconds)
+    found["machine"] = {"cores": os.cpu_count(), "type": platform.machine(), "load_before": busy}
+    write_json(options.output, found)
+
+
+if __name__ == "__main__":
+    main()
