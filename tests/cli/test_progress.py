@@ -35,10 +35,12 @@ def test_a_line_of_80_columns_tells_domain_epoch_step_and_time_left() -> None:
 
 
 def test_terms_of_the_loss_are_for_those_who_ask() -> None:
-    console, progress = shown(verbose=True, width=200)
-    progress.on_start("camera", "train", 2, 10, 0)
-    progress.on_step(Step(0, 0, 2, 3, 10), {"csc": 1.5})
-    assert "csc 1.50" in line(console, progress)
+    record = {"epoch": 0, "terms": {"csc": 1.5}}
+    for verbose in (False, True):
+        console, progress = shown(verbose)
+        with console.capture() as captured:
+            progress.on_epoch(record)
+        assert ("csc 1.500" in captured.get()) is verbose
 
 
 @pytest.mark.parametrize("stage", ["encoding texts", "asking earlier models", "testing"])

@@ -57,7 +57,9 @@ def learn(
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
     device: Device = "auto",
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the terms of the loss, too.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print every epoch: losses, how hard each pulls, validation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
@@ -86,6 +88,7 @@ def learn(
         from classic.errors import InputError
         from classic.learning.learner import begin
         from classic.learning.teach import check_task, teach
+        from classic.systems.effects import refuse_idle
         from classic.systems.system import SystemConfig
         from classic.types import Scenario
 
@@ -103,6 +106,7 @@ def learn(
                 scenario=Scenario(scenario or "dil"),
                 changes=changes,
             )
+            refuse_idle(chosen, changes)
         progress.on_stage(domain, "opening the store")
         opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
         version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)

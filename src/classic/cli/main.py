@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -12,6 +13,7 @@ from classic.cli import bench, data, demo, encoders, evaluate, export, learn, pr
 from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
 from classic.files import disk_error, is_disk_error
 
+_DOWNLOAD = "--allow-download"
 _EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
 
 _RESUMED = {"demo", "learn", "bench"}  # commands that take up their work; `predict` says itself what is written
@@ -30,10 +32,23 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _downloads(wanted: bool) -> None:
+    if wanted:
+        os.environ["CLASSIC_ALLOW_DOWNLOAD"] = "1"
+
+
 @app.callback()
 def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    allow_download: Annotated[
+        bool,
+        typer.Option(
+            "--allow-download",
+            callback=_downloads,
+            help="Fetch an encoder that is not on this machine; may stand after the command, too.",
+        ),
     ] = False,
 ) -> None:
     """Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.
@@ -100,6 +115,9 @@ def _tell(error: ClassicError) -> NoReturn:
 
 def _call() -> None:
     """Calls the command; what a light installation has not got is told with the line that installs it."""
+    if _DOWNLOAD in sys.argv[1:]:  # wherever it stands
+        os.environ["CLASSIC_ALLOW_DOWNLOAD"] = "1"
+        sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != _DOWNLOAD]
     try:
         app()
     except ModuleNotFoundError as error:

@@ -20,7 +20,7 @@ class TrainingProgress:
 
     Args:
         quiet: Whether to show nothing.
-        verbose: Whether the terms of the loss are shown, too; they need a wider terminal.
+        verbose: Whether every epoch is printed, with the terms of the loss.
         console: Where to show it; standard error if none is given.
     """
 
@@ -30,11 +30,10 @@ class TrainingProgress:
             TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             TimeRemainingColumn(),
             BarColumn(bar_width=_BAR),
-            TextColumn("{task.fields[terms]}", style="dim", table_column=Column(no_wrap=True)),
             console=console or Console(stderr=True, quiet=quiet),
             transient=True,
         )
-        self._bar = self._progress.add_task("starting", total=None, terms="")
+        self._bar = self._progress.add_task("starting", total=None)
         self._name = ""
         self._epochs = self._batches = 1
 
@@ -50,27 +49,38 @@ class TrainingProgress:
     def on_stage(self, task: str, what: str) -> None:
         """Says what is happening while there are no steps to count."""
         description = f"{_short(task)}: {what}" if task else what
-        self._progress.reset(self._bar, total=None, description=description, terms="")
+        self._progress.reset(self._bar, total=None, description=description)
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Begins a bar of all steps of the phase."""
         self._epochs, self._batches = epochs, batches
         self._name = _short(task if phase == "train" else f"{task} ({phase})")
-        self._progress.reset(self._bar, total=epochs * batches, completed=done * batches, terms="")
+        self._progress.reset(self._bar, total=epochs * batches, completed=done * batches)
         self._describe(min(done, epochs - 1), 0)
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:
         """Moves the bar."""
-        shown = " ".join(f"{name} {value:.2f}" for name, value in terms.items()) if self._verbose else ""
-        self._progress.update(self._bar, completed=step.epoch * self._batches + step.batch + 1, terms=shown)
+        self._progress.update(self._bar, completed=step.epoch * self._batches + step.batch + 1)
         self._describe(step.epoch, step.batch + 1)
 
     def on_epoch(self, record: dict[str, Any]) -> None:
-        """Nothing: the bar says enough."""
+        """Prints an epoch, if it is wanted; else the bar says enough."""
+        if self._verbose:
+            self._progress.console.print(describe_epoch(record), highlight=False)
 
     def _describe(self, epoch: int, step: int) -> None:
         place = f"epoch {epoch + 1}/{self._epochs}  step {step}/{self._batches}"
         self._progress.update(self._bar, description=f"{self._name}  {place}  left")
+
+
+def describe_epoch(record: dict[str, Any]) -> str:
+    """An epoch in one line: the terms of the loss, how hard each pulls beside the cross-entropy, validation."""
+    parts = ["losses " + ", ".join(f"{name} {value:.3f}" for name, value in record["terms"].items())]
+    if shares := record.get("shares"):
+        parts.append("pull beside ce " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+    if "valid_loss" in record:
+        parts.append(f"validation loss {record['valid_loss']:.3f}, macro-F1 {record['valid_f1']:.3f}")
+    return f"epoch {record['epoch'] + 1}: " + "; ".join(parts)
 
 
 def _short(name: str) -> str:
@@ -127,6 +137,11 @@ def describe_version(version: Version, console: Console | None = None) -> None:
         table.add_row(
             "adapter units",
             f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared with earlier domains, {capacity['free']:.1%} free",
+        )
+    if masks := record.get("masks"):
+        table.add_row(
+            "masks",
+            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} of earlier domains reused",
         )
     if transfer := record.get("transfer"):
         ranked = sorted(zip(transfer[:-1], record["domains"], strict=False), reverse=True)[:3]

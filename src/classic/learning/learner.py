@@ -13,6 +13,7 @@ from torch import Tensor
 from classic.batching import sorted_batches
 from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
+from classic.learning.soundness import UNSOUND, check_answers, check_settings, check_tensors
 from classic.methods.base import Method
 from classic.modules.domain_map import DomainMap
 from classic.store.store import Store
@@ -70,7 +71,9 @@ def new_learner(config: SystemConfig, seed: int, device: str = "cpu") -> Learner
 
 
 def load_learner(store: Store, number: int | None = None, device: str = "cpu") -> Learner:
-    """The model of a version, its files and its encoder checked."""
+    """The model of a version; its files, its encoder, and that it is a model of the store's system are checked."""
+    check_settings(store.settings, store)
+    store.check_records(number)
     config = SystemConfig.from_dict(store.settings["system"])
     learner = new_learner(config, store.settings["seed"], device)
     found = learner.method.model.backbone.fingerprint()
@@ -84,11 +87,13 @@ def load_learner(store: Store, number: int | None = None, device: str = "cpu") -
             )
     tensors = store.tensors(number)
     try:
+        check_tensors(tensors, learner.tensors())
         chain = store.chain(number)
         temperatures = [tuple(version.record["temperature"]) for version in chain]
         facts = store.version(number).record.get("facts")
         take_on(learner, tensors, facts, [version.domain for version in chain], temperatures)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole files, but not of this system
+        check_answers(learner)
+    except UNSOUND as error:  # whole files, but not of this system
         raise StoreError(f"{store.path} does not hold a model of its system ({error})", fix="do not use it") from None
     return learner
 

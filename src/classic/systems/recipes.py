@@ -166,6 +166,8 @@ _NETWORKS = (
     rule({"backbone.pooling": "cls"}, preset="paper", backbone=("bert", "bert_adapter")),
     rule({"backbone.pooling": "pooler"}, preset="authors", backbone=("bert", "bert_adapter")),  # released code
     rule({"backbone.layers": 2}, budget="quick", backbone="bert_adapter"),
+    # Narrow adapters train and answer faster, and the same width serves every method.
+    rule({"backbone.width": 256}, preset="default", budget="full", backbone="bert_adapter"),
     # The network a method has in the paper where it is not Kim's. ONE and NCL over word vectors have the gated network of
     # Xue & Li (2018) by the parameter table; with +csc the released scripts run Kim's.
     rule({"backbone.trunk": "gated"}, backbone="w2v", method=("one", "ncl")),
@@ -224,13 +226,10 @@ _METHODS = (
     rule(READER, preset="default", method="classic"),
     rule({"additions.average": True}, preset="default", method="classic", scenario=Scenario.DIL),
     # Averaged units go on learning with every domain, so a new one wants hardly any of its own: one per adapter, however
-    # small the share. Narrow adapters then have room for a hundred domains, and train and answer faster.
+    # small the share. Protected ones leave room for domains to come.
+    rule({"method.gates.fresh_first": 0.5}, preset="default", budget="full", method=_MASKED, backbone="bert_adapter"),
     rule(
-        {
-            "backbone.width": 256,
-            "method.gates.fresh_first": 0.75,
-            "method.gates.fresh": 0.0,
-        },
+        {"method.gates.fresh_first": 0.75, "method.gates.fresh": 0.0},
         preset="default",
         budget="full",
         method="classic",
@@ -238,9 +237,16 @@ _METHODS = (
         scenario=Scenario.DIL,
         average=True,
     ),
-    # HAT's masks over a network of a few hundred units: the first task wants more of them than of thousands.
+    # HAT's masks over a small network that is trained from nothing: a mask that moves as far as an adapter's shuts units
+    # before they have learned anything.
     rule(
-        {"method.gates.fresh_first": 0.5},
+        {
+            "method.gates.fresh_first": 0.6,
+            "method.gates.fresh": 0.05,
+            "method.gates.pressure": 0.05,
+            "method.gates.travel": 0.4,
+            "method.gates.clamp": 0.4,
+        },
         preset="default",
         method="hat",
         backbone=_TOKENS,

@@ -18,6 +18,8 @@ UPPER_BOUNDS = ("joint@bert_adapter/dil", "retrain@bert_adapter/dil")
 ORDERS = 20  # of the authors' file; the paper used the first five
 RELATED = ("bcl@bert_adapter/til",)
 ADDITIONS = (  # CLASSIC without what we added to the paper's
+    "classic-masks@bert_adapter/dil",
+    "ncl+reader+average@bert_adapter/dil",
     "classic-shares@bert_adapter/dil",
     "classic-domains@bert_adapter/dil",
     "classic-belief@bert_adapter/dil",
