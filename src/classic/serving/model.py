@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from classic.errors import InputError
 from classic.prediction.predictor import Predictor
+from classic.runtime.explaining import without, words_of
 from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
 from classic.types import Example, Prediction, Scenario, example_about
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_MOST_WORDS = 128
 _EXPLAINERS = 4
 _FRESH = 1.0  # seconds for which a forward pass says that the model answers
 _CHUNK = 8  # a batch is computed in pieces of like length: on a CPU padding costs more than small pieces do
@@ -100,12 +98,12 @@ class Live:
         import torch
 
         sentence = question.example.sentence
-        words = [found.span() for found in _WORD.finditer(sentence)][:_MOST_WORDS]
+        words = words_of(sentence)
         column = said.polarity.column
         loop = asyncio.get_running_loop()
 
         def probability(present: torch.Tensor) -> torch.Tensor:
-            texts = [Question(_without(question.example, words, row), question.domain) for row in present.tolist()]
+            texts = [Question(without(question.example, words, row), question.domain) for row in present.tolist()]
             answers = asyncio.run_coroutine_threadsafe(self.ask(predictor, texts, seconds), loop).result()
             return torch.tensor([answer.probabilities[column] for answer in answers])
 
@@ -151,23 +149,3 @@ def _compute(predictor: Predictor, questions: Sequence[Question]) -> list[Predic
         found = predictor.stream(examples, domain=domain, batch_size=_CHUNK)
         answers |= dict(zip(places, found, strict=True))
     return [answers[place] for place in range(len(questions))]
-
-
-def _without(example: Example, words: Sequence[tuple[int, int]], present: Sequence[float]) -> Example:
-    """The example without the words whose entry is 0; a known span moves along."""
-    kept, at, moved = [], 0, 0
-    start = example.span[0] if example.span else 0
-    for (left, right), there in zip(words, present, strict=True):
-        if there:
-            continue
-        kept.append(example.sentence[at:left])
-        at = right
-        if right <= start:
-            moved += right - left
-    sentence = "".join([*kept, example.sentence[at:]])
-    if not sentence.strip():
-        return Example(".", example.aspect)
-    span = (start - moved, start - moved + len(example.aspect)) if example.span else None
-    if span and sentence[span[0] : span[1]] != example.aspect:  # a word of the aspect itself is out
-        span = None
-    return Example(sentence, example.aspect, None, span)
