@@ -1,6 +1,6 @@
 """The publish gate: what a new version costs the domains learned before it, and whether it knows its own.
 
-What is compared are the answers the service gives, clauses and all, of the version that is live and of the new one. A
+What is compared are the answers the service gives of the version that is live and of the new one. A
 verdict needs rows: few of them are said to be too few, and then a person decides.
 """
 
