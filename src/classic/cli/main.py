@@ -9,7 +9,21 @@ from typing import Annotated, NoReturn
 import typer
 
 from classic._version import __version__
-from classic.cli import bench, data, demo, encoders, evaluate, export, learn, predict, report, serve, store, systems
+from classic.cli import (
+    audit,
+    bench,
+    data,
+    demo,
+    encoders,
+    evaluate,
+    export,
+    learn,
+    predict,
+    report,
+    serve,
+    store,
+    systems,
+)
 from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
 from classic.files import disk_error, is_disk_error
 
@@ -72,6 +86,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("export")(export.export)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
+app.command("audit")(audit.audit)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 from classic.data import DEMO_DOMAINS, load_demo
 from classic.data.tasks import check_name, task_hash
 from classic.data.writers import write_examples
 from classic.errors import InputError, StoreError
+from classic.prediction.predictor import Predictor
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
 from classic.serving.jobs import Job, JobBook, lock_service
@@ -58,6 +60,7 @@ class Service:
         self.book = JobBook(job_folder(store.path))
         self.teaching = Teaching(store, self.book, self.live, self.telemetry, config.teach_memory)
         self.draining = False
+        self.examples: tuple[Predictor, list[dict[str, Any]]] | None = None  # to try a model with, and the model
         self._caretaker: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

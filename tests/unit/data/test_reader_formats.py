@@ -88,6 +88,10 @@ def test_hu_liu_annotations_and_their_slips(tmp_path: Path) -> None:
         (10, "no-aspect"),
         (11, "no-separator"),
     ]
+    assert [note.message for note in notes[:2]] == [
+        "a feature with a strength without + or - was left out",
+        "a feature with no strength was left out",
+    ]
 
 
 def test_hu_liu_from_a_zip(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -349,3 +350,23 @@ def test_a_domain_that_is_rolled_back_and_pruned_is_gone(
     assert store.verify() == digest
     assert {f: f.read_bytes() for f in store.path.rglob("*") if f.is_file()} == files
     assert find(store.path, {b"codenameQuokka"}) == []
+
+
+def test_a_test_with_clauses_counts_every_row_once_and_answers_as_a_predictor(
+    taught_path: Path, toy_tasks: tuple[Task, ...]
+) -> None:
+    from classic.learning.testing import confusion
+    from classic.prediction.predictor import Predictor
+
+    tails = (" but the waiter is awful", ", and the lens is great", "")
+    rows = [
+        replace(example, sentence=example.sentence + tails[number % 3])
+        for number, example in enumerate(toy_tasks[0].test)
+    ]
+    store = Store.open(taught_path)
+    counted = confusion(load_learner(store), "screen", rows, clauses=True)
+    said = Counter(
+        (e.polarity.column, p.polarity.column) for e, p in zip(rows, Predictor.open(store).stream(rows), strict=True)
+    )
+    assert {(true, answered): number for true, answered, number in counted["pairs"]} == said
+    assert sum(number for *_, number in counted["pairs"]) == len(rows)
