@@ -140,6 +140,8 @@ def tiny_system(tiny_encoder: Path) -> Callable[..., SystemConfig]:
             "train.batch_size": 8,
             "train.epochs": 3,
             "train.large_epochs": 3,
+            "train.selection": "loss",
+            "train.joined": 0.0,  # toy sentences are too short to be told apart by their aspects
         }
         return SystemConfig.preset(preset, method=method, scenario=scenario, changes=small | (changes or {}))
 

@@ -25,6 +25,16 @@ def test_every_row_once_in_full_batches(lengths: list[int], size: int, seed: int
     assert sum(len(batch) < size for batch in batches) <= 1
 
 
+@given(st.lists(st.integers(3, 60), min_size=2, max_size=120), st.integers(2, 9), st.integers(0, 5))
+def test_pairs_stand_side_by_side(lengths: list[int], size: int, seed: int) -> None:
+    pairs = [(row, row + 1) for row in range(0, len(lengths) - 1, 4)]
+    batches = shuffled_rows(lengths, size, torch.Generator().manual_seed(seed), pairs)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    parted = [pair for pair in pairs if not any(set(pair) <= set(batch) for batch in batches)]
+    assert len(parted) < len(batches)  # at most one at each seam
+    assert all(row in (batch[0], batch[-1]) for pair in parted for row in pair for batch in batches if row in batch)
+
+
 def test_the_seed_decides() -> None:
     lengths = [3 + i % 7 for i in range(50)]
     assert rows(lengths, 4, 1) == rows(lengths, 4, 1)

@@ -29,9 +29,7 @@ def audit(
     ] = None,
     also: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--also", help="Look there, too: caches, logs. May be repeated.", show_default=False
-        ),
+        typer.Option("--also", help="Look there, too: caches, logs. May be repeated.", show_default=False),
     ] = None,
     members: Annotated[
         Path | None, typer.Option(help="Rows a domain was trained on, for membership inference.", show_default=False)

@@ -37,6 +37,9 @@ VERSION = 2  # of what training comes to; raised when the same run ends with oth
 class Watcher(Protocol):
     """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""
 
+    def on_stage(self, task: str, what: str) -> None:
+        """Something begins that takes a while and has no steps, in a few words."""
+
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """A phase begins, or goes on after ``done`` epochs."""
 
@@ -49,6 +52,9 @@ class Watcher(Protocol):
 
 class NoWatcher:
     """Nobody looks on."""
+
+    def on_stage(self, task: str, what: str) -> None:
+        """Nothing."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Nothing."""
@@ -100,7 +106,9 @@ def learn_task(
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()
     clock, cpu_clock = time.perf_counter(), time.process_time()
+    watcher.on_stage(task.name, "encoding texts")
     method.model.backbone.prepare(task.train + task.valid, dataset=True)
+    watcher.on_stage(task.name, "asking earlier models" if index else "getting ready")
     method.start_task(task, seeds)
     method.keeping.start_task()
     saved = checkpoint.load() if checkpoint else None
@@ -156,7 +164,7 @@ class _PhaseRun:
         self.epochs = config.epochs_for(len(phase.examples))
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
         self.parameters = [p for group in phase.groups for p in group.parameters]
-        self.optimiser = build_optimiser(phase.groups, config)
+        self.optimiser = build_optimiser(phase.groups, config, self.epochs * self.batches)
         self.epoch = 0
         self.best: dict[str, Tensor] = {}
         self.best_facts: dict[str, Any] = {}
@@ -172,23 +180,28 @@ class _PhaseRun:
     def train_epoch(self, watcher: Watcher) -> dict[str, Any]:
         place = (self.index, self.phase.name, self.epoch)
         self.seeds.seed_dropout(*place, *([self.workers.rank] if self.workers.rank else []))
-        examples = self._examples(Random(self.seeds.number("join", *place)))
+        examples, pairs = self._examples(Random(self.seeds.number("join", *place)))
         lengths = self.method.model.backbone.lengths(examples)
         generator = self.seeds.generator("shuffle", *place)
-        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator)
+        rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator, pairs)
         sums: dict[str, float] = {}
+        pulls: dict[str, float] = {}
         self.method.train()
         for number, rows in enumerate(rows_of_batches):
             step = Step(self.index, self.epoch, self.epochs, number, len(rows_of_batches))
             terms = self._train_step(examples, rows, step)
             for name, value in terms.items():
                 sums[name] = sums.get(name, 0.0) + value
+            for name, value in self.method.shares().items():
+                pulls[name] = pulls.get(name, 0.0) + value
             watcher.on_step(step, terms)
         record: dict[str, Any] = {
             "phase": self.phase.name,
             "epoch": self.epoch,
             "terms": {name: value / len(rows_of_batches) for name, value in sums.items()},
         }
+        if pulls:
+            record["shares"] = {name: value / len(rows_of_batches) for name, value in pulls.items()}
         self.epoch += 1
         self._validate(record)
         if self.config.patience is not None:
@@ -196,16 +209,17 @@ class _PhaseRun:
             self._wait(self.config.patience, better=record["best"])
         return record
 
-    def _examples(self, draw: Random) -> Sequence[Example]:
-        """The phase's examples as this epoch reads them; one that would be too long for the backbone is not joined."""
-        given = self.phase.examples
+    def _examples(self, draw: Random) -> tuple[Sequence[Example], list[tuple[int, int]]]:
+        """The phase's examples as this epoch reads them, and the rows that share a text; none is too long to be read."""
+        given, backbone = self.phase.examples, self.method.model.backbone
         if not self.config.joined:
-            return given
-        joined = join_sentences(given, self.config.joined, draw)
-        cut = self.method.model.backbone.truncated(joined)
-        examples = [plain if too_long else one for plain, one, too_long in zip(given, joined, cut, strict=True)]
-        self.method.model.backbone.prepare(examples)
-        return examples
+            return given, []
+        examples, pairs = join_sentences(given, self.config.joined, draw)
+        cut = backbone.truncated(examples)
+        for row in (row for pair in pairs if any(cut[one] for one in pair) for row in pair):
+            examples[row] = given[row]
+        backbone.prepare(examples)
+        return examples, [(row, mate) for row, mate in pairs if examples[row] is not given[row]]
 
     def _train_step(self, examples: Sequence[Example], rows: list[int], step: Step) -> dict[str, float]:
         rows = self.workers.share(rows)
@@ -225,6 +239,7 @@ class _PhaseRun:
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         self.workers.average_gradients(self.parameters)
+        self.workers.average(self.method.agreed())
         self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
         for group in self.phase.groups:  # each by itself: embeddings must not crowd out weights
@@ -256,7 +271,7 @@ class _PhaseRun:
         self.waited = 0 if better else self.waited + 1
         if self.waited >= patience:
             self.waited, self.cuts = 0, self.cuts + 1
-            self.optimiser = build_optimiser(self.phase.groups, self.config)
+            self.optimiser = build_optimiser(self.phase.groups, self.config, self.epochs * self.batches)
 
     def restore_best(self) -> None:
         if self.best:

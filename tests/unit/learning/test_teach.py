@@ -28,6 +28,23 @@ from classic.types import Example, Polarity, Scenario, Task
 Tasks = tuple[Task, ...]
 
 
+def test_a_store_is_taught_from_rows_of_any_shape(tmp_path: Path, quick_system: SystemConfig, toy_tasks: Tasks) -> None:
+    task = toy_tasks[0]
+    splits = {
+        "train": [(e.sentence, e.aspect, str(e.polarity)) for e in task.train],
+        "dev": [{"text": e.sentence, "term": e.aspect, "label": str(e.polarity)} for e in task.valid],
+        "test": iter(task.test),
+    }
+    open_or_create(tmp_path / "rows.store", quick_system)
+    of_rows, _ = teach(tmp_path / "rows.store", splits, "screen")
+    of_task, _ = teach(open_or_create(tmp_path / "task.store", quick_system), task)
+    assert of_rows.record == of_task.record
+    with pytest.raises(InputError, match="no name"):
+        teach(tmp_path / "rows.store", splits)
+    with pytest.raises(InputError, match="is no list of rows"):
+        teach(tmp_path / "rows.store", 7, "seven")
+
+
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +215,7 @@ def test_a_version_holds_named_tensors_of_the_model_and_not_a_byte_more(
         r"method/gates\.[a-z_.0-9]+",
         r"method/private\.copies",
         r"method/keeping\.(live|average|steps)",
-        r"method/(answers.shares|teachers.places)",
+        r"method/(answers.shares|teachers.(places|classes))",
         r"map/(means|scatter|count|reach)",
     }
     allowed = re.compile(rf"(whole|appended|(rows|columns)(\.at)?)/({'|'.join(known)})")
@@ -267,6 +284,9 @@ class Spy:
 
     def __init__(self, store: Path, copies: Path) -> None:
         self.store, self.copies, self.told = store, copies, ""
+
+    def on_stage(self, *told: Any) -> None:
+        self.told += repr(told)
 
     def on_start(self, *told: Any) -> None:
         self.told += repr(told)

@@ -15,17 +15,19 @@ from classic.errors import InputError
 from classic.seeding import Seeds
 from classic.systems.system import SystemConfig, build
 from classic.training.joining import join_sentences
-from classic.training.loop import Silence, learn_task
+from classic.training.loop import NoWatcher, learn_task
 from classic.types import Batch, Example, Polarity, Step, Task
 
 MakeSystem = Callable[..., SystemConfig]
 GOOD, BAD = Polarity.POSITIVE, Polarity.NEGATIVE
 SOUP = Example("The soup was great!", "soup", GOOD, (4, 8))
 WAITER = Example("Our waiter was rude.", "waiter", BAD, (4, 10))
+SEP = 3  # in the tiny vocabulary; padding is 0
+MANY = (("fish", GOOD), ("rice", GOOD), ("tea", GOOD), ("bill", BAD))
 
 
 def rounds(examples: list[Example], count: int = 100, share: float = 1.0) -> list[list[Example]]:
-    return [join_sentences(examples, share, Random(seed)) for seed in range(count)]
+    return [join_sentences(examples, share, Random(seed))[0] for seed in range(count)]
 
 
 def test_the_aspect_its_polarity_and_its_place_stay() -> None:
@@ -36,47 +38,64 @@ def test_the_aspect_its_polarity_and_its_place_stay() -> None:
             assert after.sentence[slice(*after.span)] == before.aspect
 
 
-def test_both_sentences_are_there_in_either_order() -> None:
-    texts = {joined[0].sentence for joined in rounds([SOUP, WAITER]) if joined[0] is not SOUP}
+def test_one_text_is_asked_about_both_halves_in_either_order() -> None:
+    texts = set()
+    for joined in rounds([SOUP, WAITER]):
+        assert joined[0].sentence == joined[1].sentence
+        texts.add(joined[0].sentence)
     assert all("The soup was great" in text and "Our waiter was rude" in text for text in texts)
     assert {text.index("soup") < text.index("waiter") for text in texts} == {True, False}
     assert "The soup was great but Our waiter was rude." in texts
     assert "Our waiter was rude. The soup was great!" in texts
 
 
-def test_the_other_sentence_does_not_contain_the_aspect() -> None:
-    again = Example("I hated the SOUP", "chair", BAD)
-    assert all(joined[0] is SOUP for joined in rounds([SOUP, again]))
-    assert all(joined[0] is SOUP for joined in rounds([SOUP]))
+def test_no_half_contains_the_aspect_of_the_other() -> None:
+    again = Example("I hated the SOUP and the chair", "chair", BAD)
+    assert all(joined == [SOUP, again] for joined in rounds([SOUP, again]))
+    assert all(joined == [again, SOUP] for joined in rounds([again, SOUP]))
+    assert all(joined == [SOUP] for joined in rounds([SOUP]))
+    assert rounds([]) == [[]] * 100
 
 
 def test_an_aspect_that_is_not_in_its_sentence_is_left_alone() -> None:
     implied = Example("It is too expensive.", "price", BAD)
-    for joined in rounds([implied, SOUP]):
+    for joined in rounds([implied, SOUP, WAITER]):
         assert joined[0] is implied
+        assert joined[1] is not SOUP
 
 
 def test_an_aspect_is_never_cut_off() -> None:
     dotted = Example("I like the usual etc.", "etc.", GOOD)
-    for joined in rounds([dotted, WAITER]):
-        assert joined[0] is dotted or "etc." in joined[0].sentence
+    texts = [joined[0].sentence for joined in rounds([dotted, WAITER])]
+    assert all("etc." in text for text in texts)
+    assert any("waiter" in text for text in texts)
 
 
 def test_another_polarity_is_preferred() -> None:
-    others = [Example(f"The {name} was fine.", name, GOOD) for name in ("fish", "rice", "tea")]
-    examples = [SOUP, *others, WAITER, Example("A dirty table.", "table", BAD)]
-    joined = [one[0].sentence for one in rounds(examples, 1000) if one[0] is not SOUP]
-    share = sum("waiter" in text or "table" in text for text in joined) / len(joined)
-    assert share > 0.5  # two of the five others: 0.4 if it were drawn only once
+    examples = [Example(f"The {name}{i} was so.", f"{name}{i}", label) for i in range(30) for name, label in MANY]
+    differ = total = 0
+    for seed in range(20):
+        joined, pairs = join_sentences(examples, 1.0, Random(seed))
+        differ += sum(joined[row].polarity is not joined[mate].polarity for row, mate in pairs)
+        total += len(pairs)
+    assert 0.45 < differ / total <= 0.5  # 0.38 if the first that fits were taken; a quarter is bad, so 0.5 is all
+
+
+def test_pairs_are_the_rows_that_share_a_text() -> None:
+    examples = [Example(f"The {name}{i} was so.", f"{name}{i}", label) for i in range(30) for name, label in MANY]
+    joined, pairs = join_sentences(examples, 0.5, Random(0))
+    told = {row for pair in pairs for row in pair}
+    assert len(told) == 2 * len(pairs)
+    assert told == {row for row, example in enumerate(examples) if joined[row] is not example}
+    assert all(joined[row].sentence == joined[mate].sentence for row, mate in pairs)
 
 
 def test_the_share_is_a_probability_and_the_draw_decides() -> None:
     examples = [SOUP, WAITER] * 200
-    joined = join_sentences(examples, 0.5, Random(3))
-    count = sum(after is not before for before, after in zip(examples, joined, strict=True))
-    assert 120 < count < 220  # a few cannot be: all four sentences drawn may hold the aspect
-    assert joined == join_sentences(examples, 0.5, Random(3)) != join_sentences(examples, 0.5, Random(4))
-    assert join_sentences(examples, 0.0, Random(3)) == examples
+    joined, pairs = join_sentences(examples, 0.5, Random(3))
+    assert 120 < 2 * len(pairs) < 220
+    assert (joined, pairs) == join_sentences(examples, 0.5, Random(3)) != join_sentences(examples, 0.5, Random(4))
+    assert join_sentences(examples, 0.0, Random(3)) == (examples, [])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
@@ -85,8 +104,12 @@ def test_a_share_that_is_no_probability_is_refused(share: float) -> None:
         TrainConfig(joined=share)
 
 
-def test_what_was_published_joins_nothing() -> None:
+def test_only_encoders_that_learn_join_anything_and_only_by_default() -> None:
+    assert {SystemConfig.preset(backbone=name).train.joined for name in ("bert", "bert_adapter")} == {0.5}
     assert {SystemConfig.preset(name).train.joined for name in ("paper", "authors")} == {0.0}
+    assert SystemConfig.preset(quick=True).train.joined == 0
+    assert {SystemConfig.preset(method="ncl", backbone=name).train.joined for name in ("bert_frozen", "w2v")} == {0.0}
+    assert SystemConfig.preset(method="lamol", backbone="gpt2").train.joined == 0
 
 
 # --- in the loop ---
@@ -139,6 +162,11 @@ def test_every_epoch_joins_anew_and_a_second_run_the_same(tiny_system: MakeSyste
     config = tiny_system(method="ncl", changes={"train.joined": 0.5})
     first, again = (seen_batches(config, toy_tasks[0]) for _ in range(2))
     assert all(torch.equal(a.inputs["input_ids"], b.inputs["input_ids"]) for a, b in zip(first, again, strict=True))
+    for batch in first:  # both questions about a text in one batch: 24 rows are one bucket, and a batch has 8
+        assert batch.joined is not None
+        rows = batch.inputs["input_ids"][batch.joined].tolist()
+        texts = [tuple(token for token in row[row.index(SEP) :] if token) for row in rows]
+        assert sum(texts.count(text) == 1 for text in texts) <= 2
     epochs = [{int(row) for b in first[i : i + 3] for row in b.rows[b.joined]} for i in (0, 3, 6)]
     assert epochs[0] != epochs[1] != epochs[2]
 
@@ -152,12 +180,12 @@ def test_earlier_models_speak_of_texts_as_they_were_read_only(
     learn_task(method, toy_tasks[0], config.train, Seeds(0))
     distillation, rows, terms = method._distillation, [], []
 
-    def watch_rows(student: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+    def watch_rows(student: torch.Tensor, labels: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
         rows.append(asked.tolist())
-        assert len(student) == len(asked)
-        return distillation(student, asked)
+        assert len(student) == len(asked) == len(labels)
+        return distillation(student, labels, asked)
 
-    class Watch(Silence):
+    class Watch(NoWatcher):
         def on_step(self, step: Step, found: dict[str, float]) -> None:
             terms.append(set(found))
 
