@@ -9,7 +9,7 @@ from typing import Any
 from classic.data import DEMO_DOMAINS, load_demo
 from classic.data.starter import HELD_OUT, STARTER, load_starter
 from classic.serving.model import Live, Question
-from classic.types import Example, Prediction, Scenario
+from classic.types import Example, Polarity, Prediction, Scenario
 
 _MOST = 4  # examples shown
 _CANDIDATES = 6  # sentences of a domain that are asked about, of either sort
@@ -58,7 +58,9 @@ def _sources(domains: Sequence[str]) -> list[tuple[str, str, Sequence[Example]]]
 
 
 def _fits(group: Sequence[Example]) -> bool:
-    return len(group[0].sentence) <= _LONGEST and all(row.sentence.count(row.aspect) == 1 for row in group)
+    says_something = any(row.polarity is not Polarity.NEUTRAL for row in group)
+    known = all(row.sentence.count(row.aspect) == 1 for row in group)
+    return says_something and known and len(group[0].sentence) <= _LONGEST
 
 
 def _mixed(group: Sequence[Example]) -> bool:

@@ -105,3 +105,32 @@ def test_a_service_that_is_gone_is_told_and_waited_for(visit: Visit, site: Site,
     expect(page.locator("#banner")).to_be_hidden()
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("article")).to_have_count(1)
+
+
+def test_a_service_that_hangs_is_told_within_seconds(visit: Visit, site: Site, taught_store: Path) -> None:
+    page = visit(site(taught_store))
+    expect(page.locator("#live")).to_have_text("Version 3 · 3 domains")
+    page.route("**/v1/status", lambda route: None)  # taken, never answered
+    expect(page.locator("#banner")).to_contain_text("The service has not answered for some seconds.")
+    page.unroute("**/v1/status")
+    expect(page.locator("#banner")).to_be_hidden()
+
+
+def test_the_back_button_leads_back_through_the_screens(page: Page) -> None:
+    for screen in ("Teach", "Inspect"):
+        go(page, screen)
+    page.go_back()
+    expect(page).to_have_title("Teach · CLASSIC")
+    page.go_back()
+    expect(page).to_have_title("Try · CLASSIC")
+    expect(page.get_by_label("Review", exact=True)).to_be_visible()
+
+
+def test_a_second_tab_has_the_token_of_the_first(visit: Visit, site: Site, taught_store: Path) -> None:
+    address = site(taught_store)
+    page = visit(address, expected="401")
+    expect(page.locator("#live")).to_have_text("Version 3 · 3 domains")
+    second = page.context.new_page()
+    second.goto(address.partition("#")[0])
+    expect(second.locator("#live")).to_have_text("Version 3 · 3 domains")
+    assert second.evaluate("localStorage.length") == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx2
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from classic.store.archive import unpack
 from classic.store.store import Store
@@ -67,3 +67,24 @@ def test_a_card_and_a_pack_can_be_had(page: Page, tmp_path: Path, taught_store: 
     download.value.save_as(tmp_path / "taken.pack")
     unpack(tmp_path / "taken.pack", tmp_path / "taken.store")
     assert Store.open(tmp_path / "taken.store").verify() == Store.open(taught_store).verify()
+
+
+def test_a_domain_without_a_test_does_not_hide_what_is_known_of_the_others(page: Page) -> None:
+    def without_soup(route: Route) -> None:
+        numbers = route.fetch().json()
+        for rows in numbers["matrix"].values():
+            if isinstance(rows, list) and rows and isinstance(rows[0], list):
+                for row in rows:
+                    row[1] = None
+        numbers["final"] = dict.fromkeys(numbers["final"])
+        for name in ("forgetting_by_domain", "backward_transfer_by_domain"):
+            for values in numbers[name].values():
+                values["soup"] = None
+        route.fulfill(json=numbers)
+
+    page.route("**/v1/matrix", without_soup)
+    go(page, "Inspect")
+    for name in ("Macro-F1", "Forgetting", "Backward transfer"):
+        tile = page.locator(".tile").filter(has=page.get_by_text(name, exact=True))
+        expect(tile.locator(".value")).not_to_have_text("–")
+    expect(page.get_by_text("mean over 2 of 3 domains")).to_be_visible()

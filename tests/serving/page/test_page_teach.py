@@ -14,7 +14,6 @@ from classic.learning.learner import open_or_create
 from classic.store.store import Store
 from classic.systems.system import SystemConfig
 
-from ..conftest import TOKEN
 from .conftest import PATIENCE, Site, Visit, go
 
 expect.set_options(timeout=PATIENCE)
@@ -80,7 +79,7 @@ def test_a_bad_file_is_refused_and_mended_in_place(visit: Visit, site: Site, tau
     page.get_by_role("group", name="Line 27").get_by_label("Aspect").fill("flash")
     page.get_by_role("button", name="Remove line 28").click()
     page.get_by_role("button", name="Check again").click()
-    expect(page.get_by_text("JSONL, 26 rows · 26 good: 12 positive, 12 negative, 2 neutral")).to_be_visible()
+    expect(page.get_by_text("CSV, 26 rows · 26 good: 12 positive, 12 negative, 2 neutral")).to_be_visible()
     expect(page.get_by_role("button", name="Start to teach")).to_be_visible()
 
     page.get_by_label("Name of the domain").fill("lens")  # a name it knows
@@ -150,8 +149,6 @@ def test_a_reload_and_a_second_tab_follow_the_same_lesson(
 
     second = page.context.new_page()
     second.goto(page.url)
-    second.get_by_label("Token", exact=True).fill(TOKEN)
-    second.keyboard.press("Enter")
     expect(second.get_by_role("heading", name="router is being learned")).to_be_visible()
     expect(second.get_by_text("Choose a file")).to_be_hidden()  # one lesson at a time
     second.get_by_role("button", name="Cancel").click()
@@ -167,3 +164,39 @@ def test_a_lesson_that_fails_says_why(visit: Visit, site: Site, taught_store: Pa
     expect(page.get_by_role("alert")).not_to_be_empty()
     page.get_by_role("button", name="Teach another domain").click()
     expect(page.get_by_text("Choose a file")).to_be_visible()
+
+
+def test_columns_with_other_names_are_mapped_and_stars_become_polarities(page: Page) -> None:
+    kinds = (("good", 5), ("bad", 1), ("plain", 3))
+    rows = [
+        "Date;Product;Comment;Stars",
+        *[f"2026-01-0{n};lens;the lens; is {w} {n};{s}" for n in range(1, 9) for w, s in kinds],
+    ]
+    rows = [
+        rows[0],
+        *[row.replace("the lens; is", '"the lens; is').rsplit(";", 1)[0] + f'";{row[-1]}' for row in rows[1:]],
+    ]
+    drop(page, "stars.csv", "\n".join(rows).encode())
+    expect(page.get_by_role("heading", name="Which column is what?")).to_be_visible()
+    page.get_by_label("Aspect", exact=True).select_option("Product")
+    expect(page.get_by_label("Review", exact=True).locator("visible=true")).to_have_value("2")  # guessed: Comment
+    expect(page.get_by_label("Positive from")).to_have_value("4")
+    page.get_by_role("button", name="Look at the rows").click()
+    expect(page.get_by_text("24 rows · 24 good: 8 positive, 8 negative, 8 neutral")).to_be_visible()
+    expect(page.get_by_role("button", name="Start to teach")).to_be_visible()
+    expect(page.get_by_role("cell", name="the lens; is plain 8")).to_have_count(0)  # beyond the first twenty
+    expect(page.locator(".rows tbody tr").first.locator("td").first).to_have_text("2")  # lines are the file's
+
+
+def test_lines_are_those_of_the_file_after_mending_too(page: Page) -> None:
+    rows = ["sentence,aspect,polarity", ",,", *[f"the lens is good {n},lens,positive" for n in range(9)]]
+    rows += [*[f"the lens is bad {n},lens,negative" for n in range(9)], "the zoom is okay,zoom,bda"]
+    drop(page, "camera.csv", "\n".join(rows).encode())
+    page.get_by_role("button", name="Remove line 2").click()
+    page.get_by_role("button", name="Check again").click()
+    still = page.get_by_role("group", name="Line 21")
+    expect(still).to_contain_text("unknown label")
+    still.get_by_label("Polarity").select_option("neutral")
+    page.get_by_role("button", name="Check again").click()
+    expect(page.get_by_text("CSV, 19 rows")).to_be_visible()
+    expect(page.locator(".rows tbody tr").first.locator("td").first).to_have_text("3")

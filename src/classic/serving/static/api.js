@@ -10,6 +10,7 @@ export class Problem extends Error {
   }
 }
 
+const HUNG = { code: "hung", message: "the service has not answered for some seconds", fix: "look whether it is busy or hangs" };
 const OFFLINE = { code: "offline", message: "the service does not answer", fix: "look whether it is still running" };
 const TRIES = 3; // of a request that was refused because the queue is full
 
@@ -18,13 +19,13 @@ export async function call(path, options = {}) {
   return (await request(path, options)).json();
 }
 
-/** A raw answer, of which the status is known to be a success. */
-export async function request(path, { method, body, type, signal } = {}) {
+/** A raw answer, of which the status is known to be a success; `patience` are milliseconds after which to give up. */
+export async function request(path, { method, body, type, signal, patience } = {}) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = type ?? "application/json";
   const content = body === undefined || type ? body : JSON.stringify(body);
   for (let attempt = 1; ; attempt++) {
-    const response = await send(path, { method: method ?? (body === undefined ? "GET" : "POST"), headers, body: content, signal });
+    const response = await send(path, { method: method ?? (body === undefined ? "GET" : "POST"), headers, body: content, signal }, patience);
     if (response.ok) return response;
     const problem = await explain(response);
     if (problem.status !== 429 || attempt === TRIES) throw problem;
@@ -45,13 +46,16 @@ export function pause(milliseconds, signal) {
   });
 }
 
-async function send(path, options) {
+async function send(path, options, patience) {
   return followToken(async (token) => {
     if (token) options.headers.Authorization = `Bearer ${token}`;
+    // A new one for every try: while the token is asked for, no time passes.
+    const late = patience ? AbortSignal.timeout(patience) : null;
     try {
-      return await fetch(path, options);
+      return await fetch(path, late ? { ...options, signal: late } : options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
+      if (late?.aborted) throw new Problem(0, HUNG);
       throw new Problem(0, OFFLINE);
     }
   });

@@ -14,7 +14,7 @@ let shown = null;
 /** Shows the screen the address names; every screen has start(), enter(), leave() and look(status). */
 function go() {
   const wanted = location.hash.slice(1);
-  const name = wanted in SCREENS ? wanted : (shown ?? "try");
+  const name = wanted in SCREENS ? wanted : wanted === "" ? "try" : (shown ?? "try"); // #main is the skip link's
   if (name === shown) return;
   const first = shown === null;
   if (!first) SCREENS[shown].leave();

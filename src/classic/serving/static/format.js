@@ -23,6 +23,13 @@ export function duration(seconds) {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** Seconds as an estimate: 41.5 → "about 40 s", 200 → "about 3 min". */
+export function roughly(seconds) {
+  if (seconds < 55) return `about ${Math.max(5, 5 * Math.round(seconds / 5))} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `about ${minutes} min` : `about ${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** A time of the server in the reader's own zone and language. */
 export function when(iso) {
   return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

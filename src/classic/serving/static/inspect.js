@@ -4,7 +4,7 @@ import { call, request } from "./api.js";
 import { byId, h, part, put } from "./dom.js";
 import { duration, percent, points, signed, when } from "./format.js";
 import { capacity, matrix, transfer } from "./matrix.js";
-import { busy, sorry } from "./talk.js";
+import { busy, save, sorry } from "./talk.js";
 import { timeLine } from "./timeline.js";
 
 let entered = false;
@@ -46,12 +46,17 @@ async function load() {
   }
 }
 
-function tiles({ domains, final, forgetting_by_domain: forgotten, backward_transfer_by_domain: backward, free_units: free, seconds }) {
-  const mean = (values) => (values.length && values.every((value) => value !== null) ? values.reduce((a, b) => a + b, 0) / values.length : null);
+function tiles({ domains, matrix: scores, forgetting_by_domain: forgotten, backward_transfer_by_domain: backward, free_units: free, seconds }) {
+  const mean = (values) => {
+    const known = values.filter((value) => value !== null && value !== undefined);
+    return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
+  };
+  const last = domains.map((_, place) => scores.own_f1.map((row) => row[place]).findLast((value) => value !== null && value !== undefined) ?? null);
+  const tested = last.filter((value) => value !== null).length;
   const points100 = (value) => (value === null ? null : 100 * value);
   const entries = [
     ["Domains", domains.length, `learned in ${duration(seconds)}`],
-    ["Macro-F1", points(final.own_f1), "mean over all domains, own classes"],
+    ["Macro-F1", points(mean(last)), `mean over ${tested === domains.length ? "all" : `${tested} of ${domains.length}`} domains, own classes${tested < domains.length ? "; the others have no test rows" : ""}`],
     ["Forgetting", signed(points100(mean(Object.values(forgotten.own_f1)))), "points below the best it had; less is better"],
     ["Backward transfer", signed(points100(mean(Object.values(backward.own_f1)))), "points since each was learned"],
     ["Capacity left", free === null ? "–" : percent(free), "of the adapters’ units"],
@@ -64,12 +69,6 @@ function download({ format, file, title, available, reason }) {
   const button = h("button", { type: "button", disabled: !available }, `Download ${title.toLowerCase()}`);
   button.addEventListener("click", () => busy(button, trouble, async () => save(await (await request(`/v1/exports/${format}`)).blob(), file)));
   return h("div", {}, h("p", { class: "actions" }, button, h("span", { class: "muted" }, available ? file : reason)), trouble);
-}
-
-function save(blob, name) {
-  const address = URL.createObjectURL(blob);
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
 function decision({ at, action, version, before, domain, reason, override }) {

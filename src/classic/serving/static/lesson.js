@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { lineChart } from "./charts.js";
 import { comparison } from "./comparison.js";
 import { h, put } from "./dom.js";
-import { classes, duration, percent } from "./format.js";
+import { classes, percent, roughly } from "./format.js";
 import { followJob } from "./events.js";
 import { refresh } from "./status.js";
 import { busy, question, sentence, sorry, tell } from "./talk.js";
@@ -81,17 +81,19 @@ export function makeLesson(place, onIdle) {
     const bar = h("progress", { max: "1", "aria-label": "Learned so far" });
     const left = h("p", { class: "big" });
     const step = h("p", { class: "hint" });
+    const terms = h("p", { class: "hint mono" });
+    const asked = h("details", { class: "terms" }, h("summary", {}, "Terms of the loss"), terms);
     const drawn = h("div", { class: "charts" });
-    return { bar, left, step, drawn, element: h("div", {}, left, bar, step, drawn) };
+    return { bar, left, step, terms, drawn, element: h("div", {}, left, bar, step, drawn, asked) };
   }
 
   function update(redraw) {
     const now = job.progress;
     if (now && now.done < 1) {
       parts.bar.value = now.done;
-      put(parts.left, now.seconds_left === null ? "Working …" : `About ${duration(now.seconds_left)} left`);
-      const terms = Object.entries(now.terms).map(([name, value]) => `${name} ${value.toFixed(3)}`).join(" · ");
-      put(parts.step, `Epoch ${now.epoch + 1} of ${now.epochs}, batch ${now.batch + 1} of ${now.batches}${terms ? ` · ${terms}` : ""}`);
+      put(parts.left, now.seconds_left === null ? "Working …" : sentence(`${roughly(now.seconds_left)} left`));
+      put(parts.terms, Object.entries(now.terms).map(([name, value]) => `${name} ${value.toFixed(3)}`).join(" · "));
+      put(parts.step, `Epoch ${now.epoch + 1} of ${now.epochs}, batch ${now.batch + 1} of ${now.batches}`);
     } else {
       parts.bar.removeAttribute("value");
       put(parts.left, job.epochs.length ? "Testing it on all domains …" : "Getting ready …");

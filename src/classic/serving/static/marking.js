@@ -44,7 +44,8 @@ export function makeMarker(place, onMark) {
 
   function wordButton(piece, mark) {
     const said = mark?.polarity ? `${piece.text}, ${mark.polarity}` : null;
-    const button = h("button", { type: "button", class: "word", tabindex: "-1", "aria-pressed": String(mark !== null), "aria-label": said }, piece.text);
+    // No button element: that is a box of its own, and boxes do not follow the order of right-to-left text.
+    const button = h("span", { role: "button", class: "word", tabindex: "-1", "aria-pressed": String(mark !== null), "aria-label": said }, piece.text);
     button.dataset.start = piece.start;
     button.dataset.end = piece.end;
     buttons.push(button);
@@ -97,9 +98,11 @@ export function makeMarker(place, onMark) {
   });
   place.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(document.activeElement);
-    const target = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-    if (event.key === "Enter" && anchor !== null && at >= 0) {
+    const ahead = getComputedStyle(place).direction === "rtl" ? -1 : 1;
+    const target = { ArrowRight: at + ahead, ArrowLeft: at - ahead, Home: 0, End: buttons.length - 1 }[event.key];
+    if ((event.key === "Enter" || event.key === " ") && at >= 0) {
       event.preventDefault();
+      anchor ??= head = at;
       finish(true);
     } else if (event.key === "Escape" && anchor !== null) {
       finish(false);

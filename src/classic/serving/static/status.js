@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 
 const EVERY = 3000;
+const PATIENCE = 5000; // without an answer for so long, the service hangs
 const listeners = new Set();
 let timer = null;
 
@@ -19,7 +20,7 @@ export async function refresh() {
   clearTimeout(timer);
   let problem = null;
   try {
-    status = await call("/v1/status");
+    status = await call("/v1/status", { patience: PATIENCE });
   } catch (error) {
     problem = error;
   }

@@ -63,6 +63,13 @@ export async function copy(text) {
   }
 }
 
+/** Gives a file to the reader. */
+export function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
 /** Begins with a capital, ends with a stop. */
 export function sentence(text) {
   const begun = text.charAt(0).toUpperCase() + text.slice(1);

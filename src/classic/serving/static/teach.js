@@ -1,12 +1,13 @@
 // Teach: a file is looked at and mended, then learned while one watches, then published or not.
 
 import { call, request } from "./api.js";
+import { corrections, forgetCorrections, onCorrections } from "./corrections.js";
 import { byId, h, put, show } from "./dom.js";
 import { classes, count, when } from "./format.js";
 import { makeLesson } from "./lesson.js";
-import { makePreview } from "./preview.js";
+import { asJsonl, makePreview } from "./preview.js";
 import { status } from "./status.js";
-import { sorry } from "./talk.js";
+import { save, sorry } from "./talk.js";
 
 const ENDED = { published: "published", discarded: "discarded", cancelled: "cancelled", failed: "failed" };
 let lesson = null;
@@ -34,6 +35,8 @@ export function start() {
   });
   // A file dropped beside the field would make the browser leave the page.
   for (const event of ["dragover", "drop"]) addEventListener(event, (e) => e.preventDefault());
+  onCorrections(showCorrections);
+  showCorrections();
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) lesson.pause();
     else if (entered) lesson.resume();
@@ -76,6 +79,17 @@ async function arrange() {
   } catch (problem) {
     if (idle) put(byId("preview"), sorry(problem, arrange));
   }
+}
+
+/** What was corrected in Try: to be looked at like a file, taken away, or forgotten. With another file it goes along. */
+function showCorrections() {
+  const rows = corrections();
+  show(byId("corrections"), rows.length > 0);
+  const button = (label, act) => h("button", { type: "button", class: "small", on: { click: act } }, label);
+  const file = () => Object.assign(new File([asJsonl(rows)], "corrections.jsonl"), { corrections: true });
+  put(byId("corrections"),
+    h("p", {}, h("strong", {}, `${count(rows.length, "answer")} corrected in Try.`), " They go along with the next file you teach, or can be a lesson of their own."),
+    h("p", { class: "actions" }, button("Look at them", () => preview.take(file())), button("Download", () => save(file(), "corrections.jsonl")), button("Forget them", forgetCorrections)));
 }
 
 function earlier(job) {

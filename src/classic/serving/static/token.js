@@ -1,8 +1,11 @@
-// The token: from the address's fragment, else from this tab's memory, else asked for. It never leaves in an address.
+// The token: from the address's fragment, else from this tab's memory, else from another tab of the page, else asked for.
+// It never leaves in an address, and is gone when the last tab is closed.
 
 import { byId, show } from "./dom.js";
 
 const KEY = "classic-token";
+const NEIGHBOUR = 500; // milliseconds in which another tab would have answered
+const tabs = new BroadcastChannel(KEY); // reaches tabs of the same address only
 let token = fromAddress() ?? remembered();
 let asking = null; // one dialog, however many requests were refused
 
@@ -13,7 +16,7 @@ export async function followToken(send) {
     const response = await send(used);
     if (response.status !== 401) return response;
     if (used === token) {
-      asking ??= ask().finally(() => (asking = null));
+      asking ??= obtain(used).finally(() => (asking = null));
       await asking;
     }
   }
@@ -23,6 +26,32 @@ export async function followToken(send) {
 addEventListener("hashchange", () => {
   if (fromAddress() !== null) location.reload();
 });
+
+tabs.addEventListener("message", ({ data }) => {
+  if (data.asks && token !== null && token !== data.refused) tabs.postMessage({ token });
+});
+
+/** Another token than the one that was refused: a neighbour's, or what the reader types. */
+async function obtain(refused) {
+  const given = await fromNeighbour(refused);
+  if (given === null) return ask();
+  token = given;
+  remember(token);
+}
+
+function fromNeighbour(refused) {
+  return new Promise((resolve) => {
+    const hear = ({ data }) => data.token !== undefined && end(data.token);
+    const timer = setTimeout(() => end(null), NEIGHBOUR);
+    function end(given) {
+      clearTimeout(timer);
+      tabs.removeEventListener("message", hear);
+      resolve(given);
+    }
+    tabs.addEventListener("message", hear);
+    tabs.postMessage({ asks: true, refused });
+  });
+}
 
 function fromAddress() {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");

@@ -1,26 +1,27 @@
-// Try: a review, the aspects marked in it, and an answer for each.
+// Try: a review, the aspects marked in it, an answer for each at once, and then what spoke for it.
 
 import { call } from "./api.js";
 import { answerCard } from "./answers.js";
+import { correct, correctionOf } from "./corrections.js";
 import { byId, h, put, show } from "./dom.js";
+import { roughly } from "./format.js";
+import { makeBulk } from "./bulk.js";
 import { makeMarker } from "./marking.js";
 import { status } from "./status.js";
 import { copy, sorry } from "./talk.js";
 import { moveSpans, slice } from "./words.js";
 
-const MOST = 16; // aspects the service explains at once
-const EXAMPLES = [
-  ["headphones", "The bass is superb, but the app is a mess.", ["bass", "app"]],
-  ["hotel", "Lovely bed; the walls are paper and the lift is out of order.", ["bed", "walls", "lift"]],
-  ["espresso machine", "The water tank holds two litres, and the milk frother is a joke.", ["water tank", "milk frother"]],
-];
+const MOST = 16; // aspects of one review
+const KEY = "classic-try"; // what was written, for this tab only: a reload loses nothing
 
 let text = "";
-let aspects = []; // {start, end} in the text, or {term}; each with its `answer` once there is one
+let aspects = []; // {start, end} in the text, or {term}; each with its `answer` once there is one, and its `why`
 let asked = null; // the request's body, and the service's answer to it
 let running = null; // of the request under way
+let explaining = null; // of the explanations under way
 let timer = null;
 let known = ""; // what of the status this screen depends on
+let wait = null; // seconds until the first domain is learned, as the job says
 let marker = null;
 
 export function start() {
@@ -33,14 +34,8 @@ export function start() {
   byId("domain").addEventListener("change", () => ask());
   byId("copy-json").addEventListener("click", () => copy(JSON.stringify(asked.answer, null, 2)));
   byId("copy-curl").addEventListener("click", () => copy(curl()));
-  for (const [label, sentence, terms] of EXAMPLES) {
-    const take = () => {
-      aspects = terms.map((term) => ({ start: sentence.indexOf(term), end: sentence.indexOf(term) + term.length }));
-      text = byId("review").value = sentence;
-      ask();
-    };
-    byId("examples").append(h("button", { type: "button", class: "example", on: { click: take } }, label));
-  }
+  makeBulk(byId("bulk"), () => (status?.scenario === "til" ? byId("domain").value : null));
+  remembered();
   render();
 }
 
@@ -52,11 +47,15 @@ export function leave() {}
 
 /** Another version, or a first one: the answers on the screen are of the old one. */
 export function look(now) {
+  if (!now.ready && now.open_job) awaitLesson(now.open_job);
   const state = JSON.stringify([now.version, now.ready, now.scenario, now.open_job !== null]);
   if (state === known) return;
   known = state;
   show(byId("told"), now.scenario === "til");
+  show(byId("bulk"), now.ready);
   if (now.scenario === "til") fillDomains();
+  if (now.ready) fillExamples();
+  else show(byId("examples"), false);
   if (!now.ready) for (const aspect of aspects) delete aspect.answer;
   if (aspects.length && now.ready && now.version !== asked?.answer.version) ask();
   else if (!running) render();
@@ -66,6 +65,37 @@ async function fillDomains() {
   const { domains } = await call("/v1/domains");
   const chosen = byId("domain").value;
   put(byId("domain"), domains.map(({ name }) => h("option", { selected: name === chosen }, name)));
+}
+
+/** Reviews the live version answers rightly; none where it has learned nothing but somebody's own domains. */
+async function fillExamples() {
+  let found = [];
+  try {
+    found = (await call("/v1/examples")).examples;
+  } catch {
+    // a full queue, or a version that has just gone: one can do without
+  }
+  show(byId("examples"), found.length > 0);
+  const chip = ({ subject, domain, sentence, aspects: spans }) => {
+    const take = () => {
+      if (status.scenario === "til") byId("domain").value = domain;
+      aspects = spans.map(({ start, end }) => ({ start, end }));
+      text = byId("review").value = sentence;
+      ask();
+    };
+    return h("button", { type: "button", class: "example", on: { click: take } }, subject.replaceAll("_", " "));
+  };
+  put(byId("examples"), h("span", {}, "Or take one:"), found.map(chip));
+}
+
+async function awaitLesson(id) {
+  try {
+    const { progress } = await call(`/v1/jobs/${id}`);
+    wait = progress?.done < 1 ? progress.seconds_left : null;
+  } catch {
+    wait = null;
+  }
+  if (!status.ready) put(byId("answers-state"), say());
 }
 
 function edit(now) {
@@ -99,8 +129,10 @@ function name(aspect) {
 function ask(delay = 50) {
   clearTimeout(timer);
   running?.abort();
-  running = null;
-  asked = null;
+  explaining?.abort();
+  running = explaining = asked = null;
+  remember();
+  for (const aspect of aspects) delete aspect.why;
   if (text.trim() && aspects.length && status?.ready) {
     const mine = (running = new AbortController());
     timer = setTimeout(() => fetchAnswers(mine), delay);
@@ -108,19 +140,25 @@ function ask(delay = 50) {
   render();
 }
 
-async function fetchAnswers(mine) {
+function question(about, attributions) {
   const body = {
-    inputs: [{ sentence: text, aspects: aspects.map((each) => each.term ?? { start: each.start, end: each.end }) }],
-    attributions: true,
+    inputs: [{ sentence: text, aspects: about.map((each) => each.term ?? { start: each.start, end: each.end }) }],
+    attributions,
     deadline_ms: 30000,
   };
   if (status.scenario === "til") body.domain = byId("domain").value;
+  return body;
+}
+
+async function fetchAnswers(mine) {
+  const body = question(aspects, false);
   try {
     const answer = await call("/v1/predict", { body, signal: mine.signal });
+    if (mine.signal.aborted) return;
     asked = { body, answer };
     answer.results[0].aspects.forEach((each, number) => (aspects[number].answer = each));
     running = null;
-    render();
+    explain(aspects);
   } catch (problem) {
     if (mine.signal.aborted) return;
     running = null;
@@ -130,13 +168,53 @@ async function fetchAnswers(mine) {
   }
 }
 
+/** What spoke for each answer, one aspect after another; a new question or the reader ends it. */
+async function explain(some) {
+  explaining?.abort();
+  const mine = (explaining = new AbortController());
+  for (const aspect of some) aspect.why = { state: "waiting" };
+  render();
+  for (const aspect of some) {
+    try {
+      const { results } = await call("/v1/predict", { body: question([aspect], true), signal: mine.signal });
+      const [{ words, too_long_to_explain: long }] = results[0].aspects;
+      aspect.why = long ? { state: "long" } : { state: "known", words };
+    } catch {
+      if (mine.signal.aborted) return;
+      aspect.why = { state: "not", again: () => explain([aspect]) };
+    }
+    if (mine.signal.aborted) return;
+    aspect.redraw?.(); // that part of the card only: somebody may be at its buttons
+  }
+  explaining = null;
+}
+
+function stopExplaining() {
+  explaining?.abort();
+  explaining = null;
+  const rest = aspects.filter(({ why }) => why?.state === "waiting");
+  for (const aspect of rest) aspect.why = { state: "not", again: () => explain(rest) };
+  render();
+  byId("answers-title").focus();
+}
+
 function render() {
   show(byId("marking"), text.trim() !== "");
   marker.render(text, aspects.filter((each) => "start" in each).map(({ start, end, answer }) => ({ start, end, polarity: answer?.polarity })));
-  put(byId("answers"), aspects.filter((each) => each.answer).map((each) => answerCard(text, name(each), each.answer, () => drop(each))));
+  put(byId("answers"), aspects.filter((each) => each.answer).map(card));
   byId("answers").setAttribute("aria-busy", String(running !== null));
   show(byId("copying"), asked !== null);
   put(byId("answers-state"), say());
+}
+
+function card(aspect) {
+  const row = { sentence: text, aspect: name(aspect), start: aspect.start ?? null, end: aspect.end ?? null };
+  return answerCard(text, row.aspect, aspect, {
+    remove: () => drop(aspect),
+    stop: stopExplaining,
+    corrected: correctionOf(row),
+    correct: (polarity) => correct({ ...row, polarity }),
+  });
 }
 
 function drop(aspect) {
@@ -157,11 +235,29 @@ function say() {
 
 function untaught() {
   if (status.version) return "The service is ending.";
-  if (status.demo && status.open_job) return ["The first demo domain is being learned; this takes about a minute. ", h("a", { href: "#teach" }, "Watch it"), "."];
+  const left = wait === null ? "" : `; ${roughly(wait)} left`;
+  if (status.open_job) return [`The first ${status.demo ? "demo " : ""}domain is being learned${left}. `, h("a", { href: "#teach" }, "Watch it"), "."];
   return ["It has not learned anything yet. ", h("a", { href: "#teach" }, "Teach it a domain"), "."];
 }
 
 function curl() {
   const quoted = JSON.stringify(asked.body).replaceAll("'", "'\\''");
   return `curl -s ${location.origin}/v1/predict -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${quoted}'`;
+}
+
+function remember() {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify({ text, aspects: aspects.map(({ start, end, term }) => (term ? { term } : { start, end })) }));
+  } catch {
+    // storage may be forbidden or full; a reload then begins anew
+  }
+}
+
+function remembered() {
+  try {
+    ({ text, aspects } = JSON.parse(sessionStorage.getItem(KEY)) ?? { text, aspects });
+  } catch {
+    // see above
+  }
+  byId("review").value = text;
 }

@@ -1,0 +1,82 @@
+// Tables of other people: CSV with any delimiter, TSV, JSON lines; as columns and rows of text.
+
+const DELIMITERS = [",", ";", "\t", "|"];
+
+/** What a column may be called, besides what the reader chooses. */
+const NAMES = {
+  sentence: ["sentence", "text", "review", "comment", "body", "content", "review_text", "reviewtext"],
+  aspect: ["aspect", "term", "target", "feature", "topic"],
+  polarity: ["polarity", "label", "sentiment", "stars", "star", "rating", "score"],
+};
+
+/** {columns: [name], rows: [{line, cells: [text]}]}; throws an Error with a sentence for the reader. */
+export function parseTable(text) {
+  const content = text.replace(/^\uFEFF/, "");
+  const table = /^\s*\{/.test(content) ? jsonLines(content) : delimited(content);
+  if (!table.rows.length) throw new Error("there are no rows below the first line");
+  return table;
+}
+
+function jsonLines(text) {
+  const objects = text.split(/\r?\n/).flatMap((line, number) => {
+    if (!line.trim()) return [];
+    try {
+      const value = JSON.parse(line);
+      if (value && typeof value === "object" && !Array.isArray(value)) return [{ line: number + 1, value }];
+    } catch {
+      // told below
+    }
+    throw new Error(`line ${number + 1} is no JSON object`);
+  });
+  const columns = [...new Set(objects.flatMap(({ value }) => Object.keys(value)))];
+  const shown = (value) => (value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+  return { columns, rows: objects.map(({ line, value }) => ({ line, cells: columns.map((name) => shown(value[name])) })) };
+}
+
+function delimited(text) {
+  const header = text.slice(0, text.search(/\r?\n|$/));
+  const delimiter = DELIMITERS.reduce((best, each) => (header.split(each).length > header.split(best).length ? each : best));
+  const records = [...readRecords(text, delimiter)].filter(({ cells }) => cells.length > 1 || cells[0].trim());
+  const [first, ...rows] = records;
+  if (!first) throw new Error("the file is empty");
+  const columns = first.cells.map((name, number) => name.trim() || `column ${number + 1}`);
+  for (const { line, cells } of rows) {
+    if (cells.length > columns.length) throw new Error(`line ${line} has ${cells.length} cells, the first line ${columns.length}; put a text that holds the delimiter in double quotes`);
+    while (cells.length < columns.length) cells.push("");
+  }
+  return { columns, rows };
+}
+
+function* readRecords(text, delimiter) {
+  let [cells, cell, quoted, line, began] = [[], "", false, 1, 1];
+  for (let at = 0; at <= text.length; at++) {
+    const letter = text[at];
+    if (quoted && letter === undefined) throw new Error(`a quote that begins in the row of line ${began} is never closed`);
+    if (letter === "\n") line++;
+    if (quoted) {
+      if (letter !== '"') cell += letter;
+      else if (text[at + 1] === '"') cell += text[++at];
+      else quoted = false;
+    } else if (letter === '"' && cell === "") quoted = true;
+    else if (letter === delimiter) [cells, cell] = [[...cells, cell], ""];
+    else if (letter === "\n" || letter === undefined) {
+      yield { line: began, cells: [...cells, cell] };
+      [cells, cell, began] = [[], "", line];
+    } else if (letter !== "\r" || text[at + 1] !== "\n") cell += letter;
+  }
+}
+
+/** The number of the column that a field probably stands in, or -1. */
+export function guessColumn(columns, field) {
+  const plain = columns.map((name) => name.toLowerCase());
+  return NAMES[field].map((name) => plain.indexOf(name)).find((place) => place >= 0) ?? -1;
+}
+
+/** Rows of text as CSV. A cell that a spreadsheet would take for a formula is made harmless. */
+export function asCsv(rows) {
+  const cell = (value) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => `${row.map(cell).join(",")}\n`).join("");
+}
