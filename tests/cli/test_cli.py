@@ -555,3 +555,18 @@ def test_a_pipe_that_closes_in_the_middle_of_the_answers_is_quiet(
     monkeypatch.setattr("classic.cli.predict._write", broken)
     result = call("predict", learned[0], SENTENCE, "--aspect", "soup", "--json", "--threads", 1)
     assert (result.out, result.err) == ("", "")
+
+
+def test_a_setting_without_effect_is_refused_and_no_store_is_made(
+    tmp_path: Path, data: Path, recipe: list[str]
+) -> None:
+    place = tmp_path / "new.store"
+    error = refused("learn", place, data / "screen", "--domain", "screen", *recipe, "--set", "method.gates.s_max=200")
+    assert "method.gates.s_max has no effect in this system: hard masks are not annealed" in error
+    assert not place.exists()
+
+
+def test_verbose_learning_prints_how_hard_each_loss_pulls(store: Path, data: Path) -> None:
+    said = ok("learn", store, data / "lens", "--domain", "lens", "-v").err
+    assert "epoch 1: losses ce" in said
+    assert "pull beside ce csc" in said
