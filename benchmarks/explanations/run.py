@@ -3,8 +3,8 @@
     python benchmarks/explanations/run.py STORE        # a store
     python benchmarks/explanations/run.py              # the starter
 
-For each aspect the words are sorted by how much they spoke for the answer; counted is how often the marked word is among the
-first two, the words of the aspect itself left out, and how often the answer is right (praise and blame are told by the file).
+For each aspect the words are sorted by how much they spoke for the answer. Counted is how often the marked word is among the
+first two (words of the aspect itself left out), and how often a sentence gets different answers for its two aspects.
 """
 
 from __future__ import annotations
