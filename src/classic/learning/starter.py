@@ -23,7 +23,8 @@ from classic.data.starter import STARTER
 from classic.errors import StoreError
 from classic.learning.learner import Learner, new_learner, take_on
 from classic.store.card import write_card
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
 SHA256 = ""  # of the shipped file; "" where none is shipped

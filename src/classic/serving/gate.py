@@ -14,7 +14,8 @@ from classic.evaluation.paired import compare_answers, compare_with_teacher, jud
 from classic.evaluation.scores import count, labels_of, own_columns, score
 from classic.learning.learner import Learner, load_learner
 from classic.prediction.predictor import Predictor
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.types import Example, Scenario, Task
 
 OWN_ROWS = "its own test rows"
