@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from classic.cli.options import AsJson, Device, Settings, StorePath, Threads, prepare_torch, print_json, read_settings
+from classic.cli.options import (
+    AsJson,
+    Device,
+    Settings,
+    StorePath,
+    Threads,
+    keep_quick,
+    prepare_torch,
+    print_json,
+    read_settings,
+)
 
 
 def learn(
@@ -64,7 +74,7 @@ def learn(
 
     from classic.cli.progress import TrainingProgress, describe_version
 
-    where = prepare_torch(threads, device)
+    where = prepare_torch(threads, device, store)
     from classic.config import check_preset
     from classic.errors import InputError
     from classic.learning.learner import begin
@@ -89,6 +99,7 @@ def learn(
     opened, untaught = begin(store, chosen, seed or 0, where)
     with TrainingProgress(quiet=as_json) as progress:
         version, _ = teach(opened, task, device=where, watcher=progress, learner=untaught)
+    keep_quick(opened)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:

@@ -15,6 +15,7 @@ from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
+    from classic.runtime.folder import Card
 
 
 def predict(
@@ -96,7 +97,7 @@ def predict(
     examples = _examples(text, aspect or [], span or [], is_file)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
-    open_predictor, job = _opener(store, version, threads, device, clauses=not whole)
+    open_predictor, job = _opener(store, version, threads, device, clauses=not whole, told=domain is not None)
     if out is not None:
         _into_file(
             examples,
@@ -117,28 +118,27 @@ def predict(
 
 
 def _opener(
-    store: Path, version: int | None, threads: int | None, device: str, *, clauses: bool
+    store: Path, version: int | None, threads: int | None, device: str, *, clauses: bool, told: bool
 ) -> tuple[Callable[[], Answering], dict[str, Any]]:
-    """How to open the predictor of a store or an exported folder, and what tells it from any other."""
+    """How to open the predictor of a store or an exported folder, and what tells it from any other.
+
+    A store answers from the export that is kept beside its version, if there is one: it was found to answer the same, and
+    needs no torch. It cannot be told a domain, and is for the CPU.
+    """
     from classic.runtime.folder import is_exported, read_card
 
     if is_exported(store):
         if version is not None:
             raise InputError("an exported folder holds one version", fix="leave --version out, or name the store")
-        card = read_card(store)
-
-        def open_exported() -> Answering:
-            from classic.runtime import ExportedPredictor
-
-            predictor = ExportedPredictor(store, threads)
-            predictor.clauses = clauses
-            return predictor
-
-        return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files, "clauses": clauses}
+        return _exported(store, read_card(store), threads, clauses)
+    from classic.prediction.kept import find_kept
     from classic.store.store import Store
 
     opened = Store.open(store)
     number = opened.version(version).number
+    kept = find_kept(opened, number) if device in ("auto", "cpu") and not told else None
+    if kept is not None and (device == "cpu" or not Path("/dev/nvidiactl").exists()):
+        return _exported(*kept, threads, clauses)
 
     def open_store() -> Answering:
         where = prepare_torch(threads, device)
@@ -150,6 +150,19 @@ def _opener(
 
     job = {"digest": opened.digest(number), "device": device, "threads": threads, "clauses": clauses}
     return open_store, job
+
+
+def _exported(
+    folder: Path, card: Card, threads: int | None, clauses: bool
+) -> tuple[Callable[[], Answering], dict[str, Any]]:
+    def open_exported() -> Answering:
+        from classic.runtime import ExportedPredictor
+
+        predictor = ExportedPredictor(folder, threads, card)
+        predictor.clauses = clauses
+        return predictor
+
+    return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files, "clauses": clauses}
 
 
 def _engine(
