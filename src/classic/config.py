@@ -126,7 +126,7 @@ class TrainConfig:
         rate_floor: A cut below this rate ends the task. As high as the learning rate, the first cut does: that is early
             stopping without cuts.
         precision: Of the matrix products in training; ``bfloat16`` is nearly twice as fast where the processor or GPU
-            knows it, and slower where not.
+            knows it, and slower where not. ``fastest`` measures which it is; a store keeps what was found when it was made.
         joined: The probability that a training sentence is put side by side with another one in an epoch, so that only
             the aspect tells which half is meant: see `classic.training.joining`.
     """
@@ -146,7 +146,7 @@ class TrainConfig:
     eval_batch_size: int = 64
     patience: int | None = None
     rate_floor: float = 1e-4
-    precision: Precision = "float32"
+    precision: Literal["float32", "bfloat16", "fastest"] = "float32"
     joined: float = 0.0
 
     def __post_init__(self) -> None:

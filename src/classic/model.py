@@ -26,19 +26,14 @@ class Model(nn.Module):
         self.head = head
         self.precision = precision
 
-    def features(self, batch: Batch, *, as_trained: bool = False) -> Tensor:
-        """Features (B, D).
-
-        Args:
-            batch: The texts.
-            as_trained: Whether to compute in the precision of training even outside of it, as teachers do.
-        """
-        mixed = (self.training or as_trained) and self.precision == "bfloat16"
+    def features(self, batch: Batch) -> Tensor:
+        """Features (B, D)."""
+        mixed = self.training and self.precision == "bfloat16"
         with torch.autocast(batch.labels.device.type, torch.bfloat16, enabled=mixed):
             features: Tensor = self.backbone(batch)
         return features.float()
 
-    def forward(self, batch: Batch, task: int | None = None, *, as_trained: bool = False) -> Output:
+    def forward(self, batch: Batch, task: int | None = None) -> Output:
         """Features (B, D) and logits (B, C); ``task`` selects the head in TIL."""
-        features = self.features(batch, as_trained=as_trained)
+        features = self.features(batch)
         return Output(features, self.head(features, task))

@@ -32,6 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "capacity": capacity,
             "overlap": [[1.0], [0.8, 1.0], [0.5, 0.5, 1.0]],
             "transfer": [[], [0.25, 0.75], [0.1, 0.2, 0.7]],
+            "masks": [{"opened": 3, "closed": 5, "reused": count} for count in (0, 40, 50)],
+            "pulls": [{"csc": 0.25}, {"csc": 0.25, "ced": 0.2, "cks": 0.3}, None],
         },
     )
     write_result(path, f"{NCL}/dil", [(0.9, 0.6), (0.8, 0.8), (0.7, 0.7)])
@@ -50,7 +52,9 @@ def pictures(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 def test_every_picture_there_are_numbers_for_is_drawn(pictures: dict[str, str]) -> None:
     of_runs = {f"matrix-{each}-dil-order0-seed0-quick" for each in (CLASSIC, NCL, OWM)}
-    of_classic = {f"{kind}-{CLASSIC}-dil-order0-seed0-quick" for kind in ("attention", "overlap", "capacity")}
+    of_classic = {
+        f"{kind}-{CLASSIC}-dil-order0-seed0-quick" for kind in ("attention", "overlap", "capacity", "masks", "pulls")
+    }
     measures = ("backward-transfer", "forward-transfer", "forgetting", "curve")
     of_all = {f"{measure}-{metric}" for measure in measures for metric in ("accuracy", "own-classes")}
     assert set(pictures) == of_runs | of_classic | of_all | {"scores", "cost", "forward-and-final-bert_adapter"}
@@ -69,6 +73,8 @@ def test_every_picture_there_are_numbers_for_is_drawn(pictures: dict[str, str]) 
         (f"matrix-{CLASSIC}-dil-order0-seed0-quick", ["after learning", "tested on", "90", "80", "70"]),
         (f"attention-{CLASSIC}-dil-order0-seed0-quick", ["attention to", "while learning", "25", "75"]),
         (f"overlap-{CLASSIC}-dil-order0-seed0-quick", ["units of", "are used by", "80", "100"]),
+        (f"masks-{CLASSIC}-dil-order0-seed0-quick", ["units", "opened", "closed", "reused", "phone"]),
+        (f"pulls-{CLASSIC}-dil-order0-seed0-quick", ["share of the gradient", "csc", "ced", "cks", "phone"]),
         (f"capacity-{CLASSIC}-dil-order0-seed0-quick", ["share of units", "new", "shared with earlier tasks"]),
     ],
 )

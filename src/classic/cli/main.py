@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, NoReturn
 
 import typer
 
 from classic._version import __version__
-from classic.cli import bench, data, demo, encoders, evaluate, export, learn, predict, report, serve, store, systems
-from classic.errors import ClassicError, InputError
+from classic.cli import (
+    audit,
+    bench,
+    data,
+    demo,
+    encoders,
+    evaluate,
+    export,
+    learn,
+    predict,
+    report,
+    serve,
+    store,
+    systems,
+)
+from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
 from classic.files import disk_error, is_disk_error
 
-_LEARNING = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
+_DOWNLOAD = "--allow-download"
 _EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
+
+_RESUMED = {"demo", "learn", "bench"}  # commands that take up their work; `predict` says itself what is written
 
 app = typer.Typer(
     name="classic",
@@ -29,10 +46,23 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _downloads(wanted: bool) -> None:
+    if wanted:
+        os.environ["CLASSIC_ALLOW_DOWNLOAD"] = "1"
+
+
 @app.callback()
 def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    allow_download: Annotated[
+        bool,
+        typer.Option(
+            "--allow-download",
+            callback=_downloads,
+            help="Fetch an encoder that is not on this machine; may stand after the command, too.",
+        ),
     ] = False,
 ) -> None:
     """Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.
@@ -56,6 +86,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("export")(export.export)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
+app.command("audit")(audit.audit)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")
@@ -71,7 +102,11 @@ def run() -> None:
         _tell(error)
     except SystemExit as end:
         if end.code == 130:  # typer makes this of Ctrl-C, without a word
-            sys.stderr.write("\nInterrupted. What was learned so far is kept; the same command goes on from there.\n")
+            command = sys.argv[1] if len(sys.argv) > 1 else ""
+            kept = (
+                " What was learned so far is kept; the same command goes on from there." if command in _RESUMED else ""
+            )
+            sys.stderr.write(f"\nInterrupted.{kept}\n")
         raise
     except BrokenPipeError:  # `classic predict ... | head`
         sys.stderr.close()
@@ -87,17 +122,22 @@ def _tell(error: ClassicError) -> NoReturn:
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False)
-    console.print(Text("Error: ", style="bold red") + Text(str(error)), soft_wrap=True)
+    # A terminal is wrapped between words; a file or a pipe gets every line whole.
+    text = Text.assemble(("Error: ", "bold red"), str(error), overflow="ignore")
+    console.print(text, soft_wrap=not console.is_terminal)
     sys.exit(error.exit_code)
 
 
 def _call() -> None:
     """Calls the command; what a light installation has not got is told with the line that installs it."""
+    if _DOWNLOAD in sys.argv[1:]:  # wherever it stands
+        os.environ["CLASSIC_ALLOW_DOWNLOAD"] = "1"
+        sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != _DOWNLOAD]
     try:
         app()
     except ModuleNotFoundError as error:
         missing, command = (error.name or "").partition(".")[0], sys.argv[1]
-        if missing not in _LEARNING:  # a bug, or somebody's own method
+        if missing not in NEEDED_TO_LEARN:  # a bug, or somebody's own method
             raise
         fix = f"pip install 'classic-asc[{_EXTRAS.get(command, 'learn')}]'"
         if command == "predict":

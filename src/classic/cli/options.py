@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classic.cli import completion
 from classic.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ Threads = Annotated[
         show_default=False,
     ),
 ]
-Device = Annotated[str, typer.Option(help="cpu, cuda, mps, or auto: the best there is.")]
+Device = Annotated[
+    str, typer.Option(help="cpu, cuda, mps, or auto: the best there is.", autocompletion=completion.device)
+]
 WholeSentences = Annotated[
     bool,
     typer.Option(

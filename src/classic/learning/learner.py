@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from classic.batching import sorted_batches
+from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
+from classic.learning.soundness import UNSOUND, check_answers, check_settings, check_tensors
 from classic.methods.base import Method
 from classic.modules.domain_map import DomainMap
 from classic.store.store import Store
@@ -69,7 +71,9 @@ def new_learner(config: SystemConfig, seed: int, device: str = "cpu") -> Learner
 
 
 def load_learner(store: Store, number: int | None = None, device: str = "cpu") -> Learner:
-    """The model of a version, its files and its encoder checked."""
+    """The model of a version; its files, its encoder, and that it is a model of the store's system are checked."""
+    check_settings(store.settings, store)
+    store.check_records(number)
     config = SystemConfig.from_dict(store.settings["system"])
     learner = new_learner(config, store.settings["seed"], device)
     found = learner.method.model.backbone.fingerprint()
@@ -83,14 +87,25 @@ def load_learner(store: Store, number: int | None = None, device: str = "cpu") -
             )
     tensors = store.tensors(number)
     try:
-        _take_on(learner, store, tensors, number)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # whole files, but not of this system
+        check_tensors(tensors, learner.tensors())
+        chain = store.chain(number)
+        temperatures = [tuple(version.record["temperature"]) for version in chain]
+        facts = store.version(number).record.get("facts")
+        take_on(learner, tensors, facts, [version.domain for version in chain], temperatures)
+        check_answers(learner)
+    except UNSOUND as error:  # whole files, but not of this system
         raise StoreError(f"{store.path} does not hold a model of its system ({error})", fix="do not use it") from None
     return learner
 
 
-def _take_on(learner: Learner, store: Store, tensors: dict[str, Tensor], number: int | None) -> None:
-    facts = store.version(number).record.get("facts")
+def take_on(
+    learner: Learner,
+    tensors: dict[str, Tensor],
+    facts: dict[str, Any] | None,
+    domains: list[str],
+    temperatures: list[tuple[float, int]],
+) -> None:
+    """Makes an untaught learner one that has learned: its tensors, the method's facts, and what each domain left."""
     own = {name.removeprefix(_METHOD): value for name, value in tensors.items() if name.startswith(_METHOD)}
     places = {name.removeprefix(_MAP): value for name, value in tensors.items() if name.startswith(_MAP)}
     if len(own) + len(places) != len(tensors) or places.keys() != learner.map.state_dict().keys():
@@ -101,30 +116,47 @@ def _take_on(learner: Learner, store: Store, tensors: dict[str, Tensor], number:
         learner.method.load_tensors(own)
     for name, value in places.items():
         setattr(learner.map, name, value)
-    chain = store.chain(number)
-    learner.domains = [version.domain for version in chain]
-    learner.temperatures = [tuple(version.record["temperature"]) for version in chain]
+    learner.domains, learner.temperatures = domains, temperatures
 
 
-def open_or_create(path: Path | str, config: SystemConfig | None = None, seed: int = 0) -> Store:
+def open_or_create(
+    path: Path | str, config: SystemConfig | None = None, seed: int = 0, *, from_scratch: bool = False
+) -> Store:
     """The store at a path; made with the given system, or the default one, if there is none.
+
+    Args:
+        path: Its folder.
+        config: The system; the default one if none is given.
+        seed: Root of all randomness.
+        from_scratch: Whether a new store does without the starter. Only the default system has one.
 
     Raises:
         InputError: If the store exists and learns with another system or seed than the one given.
     """
-    return begin(path, config, seed)[0]
+    return begin(path, config, seed, starter=not from_scratch)[0]
 
 
 def begin(
-    path: Path | str, config: SystemConfig | None = None, seed: int = 0, device: str = "cpu"
+    path: Path | str,
+    config: SystemConfig | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    *,
+    starter: bool = False,
 ) -> tuple[Store, Learner | None]:
-    """As `open_or_create`; with the untaught model if the store was made just now, so that nobody builds it again."""
+    """As `open_or_create`; with the model if it had to be built for that, so that nobody builds it again."""
+    from classic.learning.starter import begin_with_starter, fits
+
     workers = Workers.find()
     learner: Learner | None = None
     if workers.main and not Store.exists(path):
-        learner = _create(path, config or SystemConfig.preset(), seed, device)
+        system = config or SystemConfig.preset()
+        learner = _create(path, system, seed, device, starter=starter and fits(system))
     workers.wait()
     store = Store.open(path)
+    if workers.main and store.settings.get("start") == STARTER and store.numbers() == [0]:
+        _, learner = begin_with_starter(store, device)  # also where a kill came between making it and this
+    workers.wait()
     if config:
         wanted = {"system": config.complete().to_dict(), "seed": seed}
         # Completed on both sides: a store made before a setting existed has that setting's default.
@@ -138,14 +170,14 @@ def begin(
     return store, learner
 
 
-def _create(path: Path | str, config: SystemConfig, seed: int, device: str) -> Learner:
+def _create(path: Path | str, config: SystemConfig, seed: int, device: str, *, starter: bool) -> Learner:
     learner = new_learner(config, seed, device)
     settings = {
         "system": learner.config.to_dict(),
         "seed": seed,
         "encoder": learner.method.model.backbone.fingerprint(),
         "labels": [str(polarity) for polarity in POLARITIES],
-    }
+    } | ({"start": STARTER} if starter else {})
     base = {f"whole/{name}": tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
     Store.create(path, settings, base)
     return learner

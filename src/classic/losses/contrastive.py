@@ -101,7 +101,13 @@ def cks(
     return contrast(c, h, _same(labels, labels) & others, others, temperature)
 
 
-def ced(teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0) -> Tensor:
+def ced(
+    teacher_logits: Tensor,
+    student_logits: Tensor,
+    temperature: float = 1.0,
+    labels: Tensor | None = None,
+    seen: Tensor | None = None,
+) -> Tensor:
     """Ensemble distillation: what a teacher and the student say about one example attract each other.
 
     Paper: Eq. (6) and (7), Sec. 3.2.3. Teacher and student logits are stacked to 2N rows z; the positive of a row is
@@ -113,6 +119,10 @@ def ced(teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0
         teacher_logits: (N, C) of one teacher or (T, N, C) of several; no gradient flows into them.
         student_logits: (N, C).
         temperature: tau.
+        labels: (N,) class indices. Given, examples of one class are no negatives of each other (not in the paper): the
+            logits of two pleased sentences should not be told apart.
+        seen: (T, C) bool, the classes each teacher was ever taught. Given, a teacher says nothing about the others (not in
+            the paper): neither their logits nor, with ``labels``, their examples count.
     """
     teachers = teacher_logits.detach()
     if teachers.dim() == 2:
@@ -121,11 +131,19 @@ def ced(teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0
     row = torch.arange(2 * count, device=student_logits.device)
     other_model = row.roll(count)
     positive = row.unsqueeze(0) == other_model.unsqueeze(1)
-    others = row.unsqueeze(0) != row.unsqueeze(1)
+    allowed = row.unsqueeze(0) != row.unsqueeze(1)
+    if labels is not None:
+        twice = torch.cat([labels, labels])
+        allowed = allowed & (~_same(twice, twice) | positive)
     total = student_logits.new_zeros(())
-    for teacher in teachers:
-        z = torch.cat([teacher, student_logits])
-        total = total + contrast(z, z, positive, others, temperature)
+    for number, teacher in enumerate(teachers):
+        z, pairs, among = torch.cat([teacher, student_logits]), positive, allowed
+        if seen is not None:
+            z = z * seen[number]
+            if labels is not None:
+                known = seen[number][twice]
+                pairs, among = pairs & known.unsqueeze(1), among & known.unsqueeze(0)
+        total = total + contrast(z, z, pairs, among, temperature)
     return total
 
 

@@ -24,10 +24,16 @@ from classic.types import POLARITIES, Batch, Example, Output, Step, Task
 
 @dataclass(frozen=True)
 class Group:
-    """Parameters that share a learning rate, and are clipped together; None is the rate of the training configuration."""
+    """Parameters that share a learning rate and are clipped together.
+
+    Attributes:
+        learning_rate: None is the rate of the training configuration.
+        travel: In place of a rate: the sum of the rates of all steps of a phase, however many there are.
+    """
 
     parameters: tuple[nn.Parameter, ...]
     learning_rate: float | None = None
+    travel: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Method(nn.Module):
         """Takes on what the system adds to the method; before anything is learned."""
         self.answers = Answers(additions)
         if additions.average:
-            self.keeping = RunningAverage(self.weights())
+            self.keeping = RunningAverage(self.averaged())
 
     @classmethod
     def feature_width(cls, backbone: Backbone) -> int:
@@ -172,6 +178,14 @@ class Method(nn.Module):
         """Share of the units that can run out that the task in training would use if it ended now; None if none can."""
         return None
 
+    def shares(self) -> dict[str, float]:
+        """How hard further terms of the last loss pulled, as shares of the cross-entropy's pull; empty if not measured."""
+        return {}
+
+    def agreed(self) -> tuple[Tensor, ...]:
+        """Tensors besides gradients that processes which learn together must agree on in every step."""
+        return ()
+
     def report(self) -> dict[str, Any]:
         """What is worth telling about the task just learned, besides its scores; plain JSON values."""
         return {}
@@ -182,6 +196,10 @@ class Method(nn.Module):
         """Every trainable weight of the backbone, and the head in training."""
         backbone = tuple(p for p in self.model.backbone.parameters() if p.requires_grad)
         return backbone + tuple(self.model.head.current.parameters())
+
+    def averaged(self) -> tuple[nn.Parameter, ...]:
+        """What is averaged along the sequence, where the system does so."""
+        return self.weights()
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that is not frozen, by name."""

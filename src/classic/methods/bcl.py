@@ -58,7 +58,7 @@ class Bcl(Hat):
     for every task.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     source: ClassVar[str] = (
         "Ke et al. (2021), NAACL, "
         "Adapting BERT for Continual Learning of a Sequence of Aspect Sentiment Classification Tasks"

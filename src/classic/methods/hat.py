@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from classic.backbones.base import Need
 from classic.losses.classification import MissingClasses
@@ -36,7 +35,7 @@ class Hat(Method):
     DIL, the head of every task, so that every earlier model is there to the last bit.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Serrà et al. (2018), Overcoming catastrophic forgetting with hard attention to the task"
@@ -50,7 +49,7 @@ class Hat(Method):
         self.keeping = Protection(self.gates)
         self.private = PrivateCopies(self._private_parameters())
 
-    def _private_parameters(self) -> list[torch.nn.Parameter]:
+    def _private_parameters(self) -> list[nn.Parameter]:
         norms = [p for norm in self.model.backbone.norms() for p in norm.parameters()]
         shared_head = self.model.head.scenario is Scenario.DIL
         return norms + (list(self.model.head.current.parameters()) if shared_head else [])
@@ -60,7 +59,7 @@ class Hat(Method):
         self.gates.start_task(seeds.generator("gates", self.learned))
 
     def plan(self, task: Task) -> list[Phase]:
-        masks = Group((self.gates.embedding,), self.gate_config.learning_rate)
+        masks = Group((self.gates.embedding,), self.gate_config.learning_rate, self.gate_config.travel)
         return [Phase("train", (Group(self.weights()), masks), task.train)]
 
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
@@ -72,13 +71,14 @@ class Hat(Method):
         return output
 
     def _base_terms(self, output: Output, batch: Batch) -> dict[str, Tensor]:
-        return {
-            "ce": self.classify(output.logits, batch.labels, self.missing),
-            "sparsity": self.gate_config.sparsity * self.gates.sparsity(),
-        }
+        terms = {"ce": self.classify(output.logits, batch.labels, self.missing)}
+        if self.gate_config.sparsity:
+            terms["sparsity"] = self.gate_config.sparsity * self.gates.sparsity()
+        return terms
 
     def edit_gradients(self, step: Step) -> None:
         self.gates.compensate()
+        self.gates.press()
 
     def after_update(self, step: Step) -> None:
         self.gates.clamp()
@@ -92,7 +92,7 @@ class Hat(Method):
         return (tasks - 1) * self.gates.units  # an embedding per task; here one, and bits for the others
 
     def report(self) -> dict[str, Any]:
-        return {"capacity": self.gates.capacity(), "overlap": self.gates.overlap()}
+        return {"capacity": self.gates.capacity(), "overlap": self.gates.overlap(), "masks": self.gates.moves}
 
     @contextmanager
     def acting_as(self, task: int | None) -> Iterator[None]:
@@ -114,6 +114,9 @@ class Hat(Method):
         with self.acting_as(task):
             output: Output = self.model(batch, task)
             return output
+
+    def averaged(self) -> tuple[nn.Parameter, ...]:
+        return (*self.weights(), self.gates.embedding)  # the masks, too, are what many steps agree on
 
     def usage(self) -> float | None:
         return self.gates.usage()

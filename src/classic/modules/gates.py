@@ -28,14 +28,22 @@ class GateConfig:
             code), over the whole ``task``, or not at all (``none``: always s_max). Hard gates have no use for it.
         form: ``soft`` gates in training (the paper), or ``hard`` ones, 0 or 1, with the soft gradient passed through.
         hard_scale: The scale of the sigmoid whose gradient a hard gate borrows.
-        init: ``normal`` embeddings of ``init_std``, or ``reuse``: open on every unit an earlier task uses and on
-            ``fresh`` units per first layer that no task uses, so that a new task starts as the old model.
+        init: ``normal`` embeddings of ``init_std`` (the released code); ``reuse``: open on every unit an earlier task
+            uses and on ``fresh`` units per first layer that no task uses, so that a new task starts as the old model; or
+            ``carry``: as the task before left them, and open on ``fresh`` units, so that what many tasks found useful is
+            not closed by a small one.
         init_std: Spread of normal embeddings; 0.02 in the released code.
-        init_size: Distance from 0 of ``reuse`` embeddings.
-        fresh_first: Share of a first layer's units that ``reuse`` opens for the first task, on which all others build.
+        init_size: Distance from 0 of other embeddings where a task starts.
+        fresh_first: Share of a first layer's units that is opened for the first task, on which all others build.
         fresh: The same for every later task.
-        learning_rate: Of the embeddings; None takes the rate of the weights, under which they hardly move.
+        travel: How far an embedding can go in a task, all its steps together; the rate follows from their number, so that
+            masks move as far on a domain of a hundred examples as on one of thousands. None takes ``learning_rate``.
+        learning_rate: Of the embeddings where no ``travel`` is given; None takes the rate of the weights, under which they
+            hardly move.
         sparsity: Weight c of the sparsity term; 0.75 in the released code, unmentioned in the paper.
+        pressure: In place of that term: how hard open units that no earlier task uses are pushed shut, as a share of the
+            mean pull of the losses on the embeddings of their layer. A fixed weight c means nothing under Adam: while
+            adapters do nothing yet, it is all there is, and shuts them all.
         clamp: Largest size of an embedding.
         compensate: Whether the gradient is compensated for the annealing.
     """
@@ -44,14 +52,16 @@ class GateConfig:
     anneal: Literal["epoch", "epoch_short", "task", "none"] = "task"
     form: Literal["soft", "hard"] = "hard"
     hard_scale: float = 4.0
-    init: Literal["normal", "reuse"] = "reuse"
+    init: Literal["normal", "reuse", "carry"] = "carry"
     init_std: float = 0.02
-    init_size: float = 0.25
+    init_size: float = 0.15
     fresh_first: float = 0.25
     fresh: float = 0.04
-    learning_rate: float | None = 0.005
-    sparsity: float = 0.75
-    clamp: float = 6.0
+    travel: float | None = 1.0
+    learning_rate: float | None = None
+    sparsity: float = 0.0
+    pressure: float = 0.15
+    clamp: float = 1.0
     compensate: bool = False
 
 
@@ -73,7 +83,7 @@ class TaskGates(nn.Module):
     """The masks of all tasks over all Plastic layers of a network.
 
     Attributes:
-        embedding: e, (U,); of the task in training.
+        embedding: e, (U,); of the task in training; between tasks what is carried to the next, if anything.
         bits: (T, ceil(U / 8)) uint8; the binary masks of the tasks learned so far.
     """
 
@@ -97,6 +107,8 @@ class TaskGates(nn.Module):
             self.gates.append(gate)
         self.embedding = nn.Parameter(torch.zeros(self.units))
         self.register_buffer("bits", torch.zeros((0, -(-self.units // 8)), dtype=torch.uint8))
+        self.moves: dict[str, int] = {}
+        self._start = torch.zeros(self.units, dtype=torch.bool)
         self._keep: list[tuple[Tensor, Tensor | None]] | None = None
         self._free = torch.ones(self.units)
         self._before: list[tuple[Tensor, Tensor | None]] = []
@@ -139,6 +151,7 @@ class TaskGates(nn.Module):
                 self.embedding.copy_(fresh)
             else:
                 self.embedding.copy_(self._open_used_and_fresh(used, generator))
+        self._start = self.rounded()
         self._free = (~used).to(self.embedding.dtype)
         self._keep = None
         if self.learned:
@@ -155,23 +168,30 @@ class TaskGates(nn.Module):
         ]
 
     def _open_used_and_fresh(self, used: Tensor, generator: torch.Generator) -> Tensor:
-        """Open on used units and some fresh ones; layers fed by gated layers are wholly open.
+        """Open on used units, or on those the last task used, and on some fresh ones; see ``GateConfig.init``.
+
+        Layers fed by gated layers are wholly open at first.
 
         New knowledge enters through fresh units of a first layer. A unit further up that is used already may take input
         from them without disturbing any earlier task, so only first layers can run out.
         """
         share = self.config.fresh if self.learned else self.config.fresh_first
-        opened = used.clone()
+        carried = self.config.init == "carry" and self.learned > 0
+        opened = self.rounded() if carried else used.clone()
         parts = opened.split(self.sizes)  # views: writing into a part writes into `opened`
-        for plastic, part in zip(self.plastics, parts, strict=True):
+        for plastic, part, own in zip(self.plastics, parts, used.split(self.sizes), strict=True):
             if plastic.upstream:
-                part.fill_(True)
+                if not carried:
+                    part.fill_(True)
                 continue
-            free = (~part).nonzero().squeeze(1)
+            free = (~part & ~own).nonzero().squeeze(1)
             count = min(len(free), max(1, round(share * plastic.units)))
             chosen = free[torch.randperm(len(free), generator=generator)[:count].to(free.device)]
             part[chosen] = True
-        return torch.where(opened, self.config.init_size, -self.config.init_size)
+        fresh = torch.where(opened, self.config.init_size, -self.config.init_size)
+        if not carried:
+            return fresh
+        return torch.where(opened == self.rounded(), self.embedding.detach(), fresh)
 
     def _pairs(self, plastic: Plastic, mask: Tensor) -> Tensor:
         """Which weights of a layer connect masked units on both sides, in a shape that broadcasts to the weight."""
@@ -238,6 +258,15 @@ class TaskGates(nn.Module):
             if keep_bias is not None and plastic.layer.bias is not None and plastic.layer.bias.grad is not None:
                 plastic.layer.bias.grad.mul_(keep_bias)
 
+    def press(self) -> None:
+        """Pushes open units that no earlier task uses shut: de += pressure * rms of de over the layer."""
+        grad = self.embedding.grad
+        if grad is None or not self.config.pressure:
+            return
+        pushed = (self._free > 0) & self.rounded()
+        for part, units in zip(grad.split(self.sizes), pushed.split(self.sizes), strict=True):
+            part.add_(units * self.config.pressure * part.square().mean().sqrt())  # a view: writes into the gradient
+
     def compensate(self) -> None:
         """Undoes the damping of the embedding's gradient by the annealing (HAT, Sec. 2.5).
 
@@ -264,6 +293,7 @@ class TaskGates(nn.Module):
         nothing and leaves later tasks, and the stored difference between two versions, only what was really learned.
         """
         mask = self.rounded()
+        self.moves = self._moves(mask)
         parts = mask.split(self.sizes)
         with torch.no_grad():
             for plastic, own, (weight, bias) in zip(self.plastics, parts, self._before, strict=True):
@@ -272,8 +302,21 @@ class TaskGates(nn.Module):
                     plastic.layer.bias.copy_(torch.where(own, plastic.layer.bias, bias))
         self.bits = torch.cat([self.bits, pack_bits(mask).unsqueeze(0).to(self.bits.device)])
         self._before, self._keep = [], None
-        with torch.no_grad():
-            self.embedding.zero_()
+        if self.config.init != "carry":
+            with torch.no_grad():
+                self.embedding.zero_()
+
+    def _moves(self, mask: Tensor) -> dict[str, int]:
+        """What learning did to the mask the task started with, and what it shares with earlier tasks, in units."""
+        start, used = self._start.to(mask.device), self.used()
+        counts = {
+            "open": mask,
+            "opened": mask & ~start,
+            "closed": start & ~mask,
+            "reused": mask & used,
+            "fresh": mask & ~used,
+        }
+        return {name: int(units.sum()) for name, units in counts.items()} | {"units": self.units}
 
     def usage(self) -> float:
         """Share of the first layers' units that the task in training would use if it ended now."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from classic.errors import InputError
 from classic.prediction.predictor import Predictor
+from classic.runtime.explaining import left_out, words_of
 from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
 from classic.types import Example, Prediction, Scenario, example_about
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _MOST_WORK = 4096  # words times tokens: some sixty words; what costs more to explain is not explained
 _FRESH = 1.0  # seconds for which a forward pass says that the model answers
 _CHUNK = 8  # a batch is computed in pieces of like length: on a CPU padding costs more than small pieces do
@@ -100,12 +99,12 @@ class Live:
             One entry per word, or None for a text that is too long.
         """
         sentence = question.example.sentence
-        words = [found.span() for found in _WORD.finditer(sentence)]
         (tokens,) = await self._lengths(predictor, [question.example])
+        words = words_of(sentence)
         if len(words) * tokens > _MOST_WORK:
             return None
         until, column = time.monotonic() + seconds, said.polarity.column
-        without = [Question(_without(question.example, word), question.domain) for word in words]
+        without = [Question(each, question.domain) for each in left_out(question.example)]
         found: list[tuple[int, int, float]] = []
         for start in range(0, len(words), _CHUNK):
             answers = await self.ask(predictor, without[start : start + _CHUNK], until - time.monotonic())
@@ -145,18 +144,3 @@ def _compute(predictor: Predictor, questions: Sequence[Question]) -> list[Predic
         found = predictor.stream(examples, domain=domain, batch_size=_CHUNK)
         answers |= dict(zip(places, found, strict=True))
     return [answers[place] for place in range(len(questions))]
-
-
-def _without(example: Example, word: tuple[int, int]) -> Example:
-    """The example without one of its words; a known span moves along."""
-    left, right = word
-    sentence = example.sentence[:left] + example.sentence[right:]
-    if not sentence.strip():
-        return Example(".", example.aspect)
-    if example.span is None:
-        return Example(sentence, example.aspect)
-    start = example.span[0] - (right - left if right <= example.span[0] else 0)
-    span = (start, start + len(example.aspect))
-    if sentence[span[0] : span[1]] != example.aspect:  # the word is of the aspect itself
-        return Example(sentence, example.aspect)
-    return Example(sentence, example.aspect, None, span)

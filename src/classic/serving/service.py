@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from classic.data import DEMO_DOMAINS, load_demo
-from classic.data.tasks import task_hash
+from classic.data.tasks import check_name, task_hash
 from classic.data.writers import write_examples
-from classic.errors import StoreError
+from classic.errors import InputError, StoreError
 from classic.prediction.predictor import Predictor
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
 from classic.serving.jobs import Job, JobBook, lock_service
 from classic.serving.model import Live, load_predictor
-from classic.serving.problems import ApiError
+from classic.serving.problems import ApiError, invalid
 from classic.serving.supervisor import Teaching, job_folder
 from classic.serving.telemetry import Telemetry
 from classic.serving.uploads import read_upload
@@ -115,6 +115,10 @@ class Service:
 
     def refuse_teaching(self, domain: str) -> None:
         """Says why a domain cannot be taught now."""
+        try:
+            check_name(domain)
+        except InputError as error:
+            raise invalid(error.what, fix=error.fix) from None
         if self.draining:
             raise ApiError(503, "draining", "the service is ending", headers={"Retry-After": "5"})
         if job := self.book.open_job:

@@ -7,7 +7,10 @@ checked.
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import json
+import os
 import re
 import shutil
 import struct
@@ -22,6 +25,9 @@ from classic.store.store import Store
 
 _FILES = (*CONTENT, "manifest.json", "run.json")
 _DAMAGED = (zipfile.BadZipFile, OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError, struct.error)
+_MOST_ENTRIES = 5_000  # a thousand domains
+_MOST_TEXT = 1 << 20  # bytes of a file that is neither tensors nor a record; methods that keep texts have them in these
+_MOST_RECORD = 256 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # equal stores give equal bytes, whenever they are packed
 
 
@@ -70,12 +76,17 @@ def unpack(file: Path, path: Path, expect: str | None = None) -> Store:
     if not file.is_file() or not path.parent.is_dir():
         missing = path.parent if file.is_file() else file
         raise InputError(f"there is no {missing}", fix="check the path")
+    _sweep(path)
     staging = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    staging.mkdir()
+    held = os.open(staging, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)  # the system takes it back when we die: then the next one may sweep it
     try:
         with zipfile.ZipFile(file) as archive:
             _extract(archive, file, staging)
         store = Store.open(staging)
         digest = store.verify()
+        store.check_records()
         if store.numbers() != [0, *(version.number for version in store.chain())]:
             raise StoreError(f"{file} holds more versions than the one in use is made of", fix="do not use this file")
         if expect is not None and digest != expect.lower():
@@ -90,7 +101,23 @@ def unpack(file: Path, path: Path, expect: str | None = None) -> Store:
         ) from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        os.close(held)
     return Store.open(path)
+
+
+def _sweep(path: Path) -> None:
+    """Removes what an `unpack` to the same place left when it was killed."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        if not re.fullmatch(r"[0-9a-f]{32}", left.name.rpartition(".")[2]) or not left.is_dir() or left.is_symlink():
+            continue
+        handle = os.open(left, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+        except OSError:  # another one at work
+            continue
+        finally:
+            os.close(handle)
 
 
 def _extract(archive: zipfile.ZipFile, file: Path, staging: Path) -> None:
@@ -100,6 +127,14 @@ def _extract(archive: zipfile.ZipFile, file: Path, staging: Path) -> None:
     strange = [name for name in names if not allowed.fullmatch(name)]
     if strange or len(set(names)) != len(names):
         raise StoreError(f"{file} holds files that are not part of a store: {strange[:3]}", fix="do not use this file")
+    if len(names) > _MOST_ENTRIES:
+        raise StoreError(f"{file} holds {len(names):,} files, more than any store of ours", fix="do not use this file")
+    for entry in entries:
+        most = {"delta.safetensors": entry.file_size, "record.json": _MOST_RECORD}.get(
+            Path(entry.filename).name, _MOST_TEXT
+        )
+        if entry.file_size > most:
+            raise StoreError(f"{file} holds {entry.filename} of more than {most:,} bytes", fix="do not use this file")
     claimed = sum(entry.file_size for entry in entries)
     if claimed > file.stat().st_size or any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise StoreError(f"{file} is compressed or claims to hold more than it does", fix="do not use this file")

@@ -95,6 +95,7 @@ def check_record(record: dict[str, Any], file: Path) -> None:
     whole = (
         all(isinstance(record.get(name), kind) for name, kind in _RECORD.items())
         and isinstance(names, list)
+        and bool(names)
         and all(isinstance(name, str) for name in names + record["domains"])
         and isinstance(fitted, list)
         and len(fitted) == 2

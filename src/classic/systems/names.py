@@ -1,6 +1,6 @@
 """Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
 
-    METHOD[+csc][+reader][+average][+last|+ent][-csc][-ced][-cks][-shares][-domains][-belief][-faded][-average]
+    METHOD[+csc][+reader][+average][+last|+ent][-csc][-ced][-cks][-masks][-shares][-domains][-belief][-faded][-average]
         @BACKBONE[/dil|/til]
 
 ``+reader`` and ``+average`` add to any method what CLASSIC has by default: `classic.methods.additions`.
@@ -31,13 +31,14 @@ _WITHOUT: dict[str, tuple[str, Any]] = {
     "csc": ("method.csc", 0.0),
     "ced": ("method.ced", 0.0),
     "cks": ("method.cks", 0.0),
+    "masks": ("method.gates.travel", 0.0),  # they stay as they start: an allocation by chance
     "shares": ("additions.shares", "learned"),
     "domains": ("additions.domains", "blind"),
     "belief": ("additions.belief", 0.0),
     "faded": ("additions.faded", 0.0),
     "average": ("additions.average", False),
 }
-_LOSSES = ("csc", "ced", "cks")
+_OWN = {"csc": ("classic",), "ced": ("classic",), "cks": ("classic",), "masks": ("classic", "hat", "bcl")}
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,14 @@ def read_name(text: str) -> Name:
         if option not in {"csc", "reader", "average", *_RULES}:
             raise InputError(f"unknown option +{option} in {text!r}", fix="known: +csc, +reader, +average, +last, +ent")
     for option in minus:
-        if option not in _WITHOUT or not (found["method"] == "classic" or (option not in _LOSSES and "reader" in plus)):
+        of_method = (
+            found["method"] in _OWN[option] if option in _OWN else found["method"] == "classic" or "reader" in plus
+        )
+        if option not in _WITHOUT or not of_method:
             known = ", ".join(f"-{each}" for each in _WITHOUT)
             raise InputError(
                 f"unknown option -{option} in {text!r}",
-                fix=f"known: {known}, of classic; the additions' of +reader, too",
+                fix=f"known: {known}, of classic; -masks of hat and bcl, too, and the additions' of +reader",
             )
     return Name(found["method"], plus, minus, found["backbone"], Scenario(found["scenario"] or "dil"))
 

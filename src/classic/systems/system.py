@@ -39,6 +39,7 @@ from classic.model import Model
 from classic.modules.heads import Head, HeadConfig
 from classic.seeding import Seeds
 from classic.systems.recipes import Asked, recipe
+from classic.training.devices import fastest_precision
 from classic.types import Scenario, TaskId
 
 
@@ -149,6 +150,8 @@ class SystemConfig:
                 )
             sections[section][rest] = value
         parts = {section: replace(kinds[section](), values, where=section) for section, values in sections.items()}
+        if parts["train"].precision == "fastest":
+            parts["train"] = dataclasses.replace(parts["train"], precision=fastest_precision())
         rule = TaskId.GIVEN if scenario is Scenario.TIL else TaskId.LAST
         return cls(
             method=method,
@@ -235,6 +238,7 @@ def build(config: SystemConfig, seed: int, device: torch.device | str = "cpu") -
     width = method_part.build.feature_width(backbone)
     head = Head(width, config.scenario, config.head.dropout, seeds.generator("shared head"))
     method_config = from_dict(method_part.config, config.method_config, where="method")
-    method: Method = method_part.build(Model(backbone, head, config.train.precision), method_config)
+    precision = fastest_precision() if config.train.precision == "fastest" else config.train.precision
+    method: Method = method_part.build(Model(backbone, head, precision), method_config)
     method.adopt(config.additions)
     return method.to(device)

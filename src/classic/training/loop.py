@@ -37,6 +37,9 @@ VERSION = 2  # of what training comes to; raised when the same run ends with oth
 class Watcher(Protocol):
     """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""
 
+    def on_stage(self, task: str, what: str) -> None:
+        """Something begins that takes a while and has no steps, in a few words."""
+
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """A phase begins, or goes on after ``done`` epochs."""
 
@@ -49,6 +52,9 @@ class Watcher(Protocol):
 
 class NoWatcher:
     """Nobody looks on."""
+
+    def on_stage(self, task: str, what: str) -> None:
+        """Nothing."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Nothing."""
@@ -100,7 +106,9 @@ def learn_task(
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()
     clock, cpu_clock = time.perf_counter(), time.process_time()
+    watcher.on_stage(task.name, "encoding texts")
     method.model.backbone.prepare(task.train + task.valid, dataset=True)
+    watcher.on_stage(task.name, "asking earlier models" if index else "getting ready")
     method.start_task(task, seeds)
     method.keeping.start_task()
     saved = checkpoint.load() if checkpoint else None
@@ -156,7 +164,7 @@ class _PhaseRun:
         self.epochs = config.epochs_for(len(phase.examples))
         self.batches = math.ceil(len(phase.examples) / config.batch_size)
         self.parameters = [p for group in phase.groups for p in group.parameters]
-        self.optimiser = build_optimiser(phase.groups, config)
+        self.optimiser = build_optimiser(phase.groups, config, self.epochs * self.batches)
         self.epoch = 0
         self.best: dict[str, Tensor] = {}
         self.best_facts: dict[str, Any] = {}
@@ -177,18 +185,23 @@ class _PhaseRun:
         generator = self.seeds.generator("shuffle", *place)
         rows_of_batches = shuffled_rows(lengths, self.config.batch_size, generator, pairs)
         sums: dict[str, float] = {}
+        pulls: dict[str, float] = {}
         self.method.train()
         for number, rows in enumerate(rows_of_batches):
             step = Step(self.index, self.epoch, self.epochs, number, len(rows_of_batches))
             terms = self._train_step(examples, rows, step)
             for name, value in terms.items():
                 sums[name] = sums.get(name, 0.0) + value
+            for name, value in self.method.shares().items():
+                pulls[name] = pulls.get(name, 0.0) + value
             watcher.on_step(step, terms)
         record: dict[str, Any] = {
             "phase": self.phase.name,
             "epoch": self.epoch,
             "terms": {name: value / len(rows_of_batches) for name, value in sums.items()},
         }
+        if pulls:
+            record["shares"] = {name: value / len(rows_of_batches) for name, value in pulls.items()}
         self.epoch += 1
         self._validate(record)
         if self.config.patience is not None:
@@ -226,6 +239,7 @@ class _PhaseRun:
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         self.workers.average_gradients(self.parameters)
+        self.workers.average(self.method.agreed())
         self.method.keeping.edit_gradients()
         self.method.edit_gradients(step)
         for group in self.phase.groups:  # each by itself: embeddings must not crowd out weights
@@ -257,7 +271,7 @@ class _PhaseRun:
         self.waited = 0 if better else self.waited + 1
         if self.waited >= patience:
             self.waited, self.cuts = 0, self.cuts + 1
-            self.optimiser = build_optimiser(self.phase.groups, self.config)
+            self.optimiser = build_optimiser(self.phase.groups, self.config, self.epochs * self.batches)
 
     def restore_best(self) -> None:
         if self.best:

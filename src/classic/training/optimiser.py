@@ -14,11 +14,19 @@ from classic.methods.base import Group
 RATE_CUT = 3  # what the rate is divided by when patience ends (released code)
 
 
-def build_optimiser(groups: Sequence[Group], config: TrainConfig) -> torch.optim.Optimizer:
-    """A fresh optimiser: momentum of an earlier task would move weights this task must not touch."""
+def build_optimiser(groups: Sequence[Group], config: TrainConfig, steps: int = 1) -> torch.optim.Optimizer:
+    """A fresh optimiser: momentum of an earlier task would move weights this task must not touch.
+
+    Args:
+        groups: What is trained.
+        config: How.
+        steps: How many steps there will be; groups with a travel share it out among them.
+    """
     settings: list[dict[str, Any]] = []
     for group in groups:
         rate = config.learning_rate if group.learning_rate is None else group.learning_rate
+        if group.travel is not None:
+            rate = group.travel / sum(rate_factor(config, step, steps) for step in range(steps))
         settings.append({"params": list(group.parameters), "lr": rate, "base_lr": rate})
     if config.optimiser == "authors_adam":
         return AuthorsAdam(settings, weight_decay=config.weight_decay, clip=config.clip_norm)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 
 class Workers:
@@ -55,6 +55,12 @@ class Workers:
         for parameter in parameters:
             if parameter.grad is not None:
                 parameter.grad = self._accelerator.reduce(parameter.grad, reduction="mean")
+
+    def average(self, tensors: Sequence[Tensor]) -> None:
+        """Overwrites tensors by their mean over the processes."""
+        if self._accelerator is not None:
+            for tensor in tensors:
+                tensor.copy_(self._accelerator.reduce(tensor, reduction="mean"))
 
     def wait(self) -> None:
         """Until all processes are here."""

@@ -189,3 +189,42 @@ def test_a_random_model_starts_near_ln_63() -> None:
 def test_large_logits_do_not_overflow() -> None:
     z = 1e4 * vectors(25, width=3).float()
     assert bool(torch.isfinite(ced(z, z.flip(0))))
+
+
+# --- CED by class (not in the paper) ---
+
+
+def slow_ced_by_class(teacher: Tensor, student: Tensor, labels: list[int], seen: list[bool], tau: float) -> float:
+    """Written from the words: no negatives of one's own class, nothing about classes the teacher never saw."""
+    count = len(student)
+    z = [*(row.tolist() for row in teacher), *(row.tolist() for row in student)]
+    z = [[value if known else 0.0 for value, known in zip(row, seen, strict=True)] for row in z]
+    twice, losses = labels + labels, []
+    for n in range(2 * count):
+        if not seen[twice[n]]:
+            continue
+        positive = (n + count) % (2 * count)
+        among = [j for j in range(2 * count) if j == positive or (twice[j] != twice[n] and seen[twice[j]])]
+        dots = {j: sum(a * b for a, b in zip(z[n], z[j], strict=True)) / tau for j in among}
+        losses.append(math.log(sum(math.exp(dot) for dot in dots.values())) - dots[positive])
+    return sum(losses) / len(losses)
+
+
+@pytest.mark.parametrize("seen", [[True, True, True], [True, True, False]])
+def test_ced_by_class_against_a_slow_loop(seen: list[bool]) -> None:
+    draw = torch.Generator().manual_seed(3)
+    teacher, student = (torch.randn(7, 3, generator=draw, dtype=torch.float64) for _ in range(2))
+    labels = [0, 1, 2, 0, 1, 2, 0]
+    found = ced(teacher, student, 0.7, torch.tensor(labels), torch.tensor([seen]))
+    assert float(found) == pytest.approx(slow_ced_by_class(teacher, student, labels, seen, 0.7), rel=1e-9)
+
+
+def test_a_teacher_is_silent_about_classes_it_never_saw() -> None:
+    draw = torch.Generator().manual_seed(3)
+    teacher, student = torch.randn(6, 3, generator=draw), torch.randn(6, 3, generator=draw).requires_grad_()
+    labels, seen = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([[True, True, False]])
+    ced(teacher, student, 1.0, labels, seen).backward()
+    assert student.grad is not None
+    assert not student.grad[:, 2].any()  # neither pulls at the logit nor
+    assert not student.grad[labels == 2].any()  # at examples of that class
+    assert student.grad[labels != 2, :2].any()

@@ -41,15 +41,17 @@ def test_the_nearest_models_are_consulted(tiny_system: MakeSystem, toy_tasks: tu
 def test_transfer_tells_of_every_task_and_gives_nothing_to_those_not_asked(
     tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
 ) -> None:
-    method = taught(tiny_system(changes={"method.most_teachers": 1, "train.epochs": 1}), toy_tasks[:3])
+    changes = {"method.most_teachers": 1, "train.epochs": 1, "additions.average": False}
+    method = taught(tiny_system(changes=changes), toy_tasks[:3])
     assert len(method.transfer) == 3
     assert sum(share == 0.0 for share in method.transfer) == 1
     assert sum(method.transfer) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_enough_teachers_are_all_teachers(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
-    few = taught(tiny_system(changes={"method.most_teachers": 9, "train.epochs": 1}), toy_tasks[:3])
-    everyone = taught(tiny_system(changes={"train.epochs": 1}), toy_tasks[:3])
+    changes = {"train.epochs": 1, "additions.average": False}
+    few = taught(tiny_system(changes=changes | {"method.most_teachers": 9}), toy_tasks[:3])
+    everyone = taught(tiny_system(changes=changes), toy_tasks[:3])
     for name, tensor in everyone.tensors().items():
         assert torch.equal(tensor, few.tensors()[name]), name
 
@@ -68,8 +70,40 @@ def test_low_precision_is_for_training_only(tiny_system: MakeSystem, toy_tasks: 
                 module.p = 0.0
     batch = full.backbone.collate(toy_tasks[0].train[:4])
     assert torch.equal(low.eval()(batch).logits, full.eval()(batch).logits)
-    assert torch.equal(low.train()(batch).features, low.eval()(batch, as_trained=True).features)
     trained, exact = low.train()(batch).features, full.train()(batch).features
     assert trained.dtype == torch.float32
     assert not torch.equal(trained, exact)
     assert torch.allclose(trained, exact, atol=0.1)
+
+
+# --- teachers are the old models ---
+
+
+@pytest.mark.parametrize("average", [True, False], ids=["averaged", "protected"])
+def test_a_teacher_says_what_that_version_answered(
+    average: bool, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    """What a version answered on fixed texts is written down then, and compared when it teaches the fourth task."""
+    config = tiny_system(changes={"additions.average": average, "train.learning_rate": 5e-3})
+    method = build(config, 0)
+    assert isinstance(method, Classic)
+    texts, answered = toy_tasks[3].train, []
+    for task in toy_tasks[:3]:
+        learn_task(method, task, config.train, Seeds(0))
+        method.eval()
+        with torch.no_grad():
+            answered.append(method.logits(method.model.backbone.collate(texts)))
+    method.start_task(toy_tasks[3], Seeds(0))
+    assert method.teachers.consulted == ([2] if average else [0, 1, 2])
+    for place, teacher in enumerate(method.teachers.consulted):
+        torch.testing.assert_close(method.teachers.logits[:, place], answered[teacher], atol=1e-6, rtol=1e-5)
+    assert not torch.allclose(answered[0], answered[2], atol=1e-3)  # they do differ from one another
+
+
+def test_a_teacher_knows_the_classes_of_the_tasks_up_to_its_own(
+    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    order = (toy_tasks[1], toy_tasks[0])  # the first lacks "neutral"
+    method = taught(tiny_system(changes={"train.epochs": 1, "additions.average": False}), order)
+    method.start_task(toy_tasks[2], Seeds(0))
+    assert method.teachers.seen().tolist() == [[True, True, False], [True, True, True]]

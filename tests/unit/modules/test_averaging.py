@@ -59,7 +59,7 @@ def test_classic_keeps_both_and_only_in_dil(
 ) -> None:
     method = taught(tiny_system, toy_tasks[0])
     assert isinstance(method.keeping, RunningAverage)
-    answering = torch.cat([weight.detach().reshape(-1) for weight in method.weights()])
+    answering = torch.cat([weight.detach().reshape(-1) for weight in method.averaged()])
     assert method.keeping.live.shape == answering.shape
     assert not torch.equal(method.keeping.live, answering)
     assert "keeping.live" in method.tensors()

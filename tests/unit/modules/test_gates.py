@@ -262,7 +262,7 @@ def test_no_compensation_of_hard_gates_or_when_switched_off() -> None:
 
 
 def test_clamp() -> None:
-    _, gates = make()
+    _, gates = make(replace(DEFAULT, clamp=6.0))
     with torch.no_grad():
         gates.embedding.copy_(torch.linspace(-9, 9, UNITS))
     gates.clamp()
@@ -335,7 +335,7 @@ def test_finish_gives_back_what_the_mask_does_not_use() -> None:
 
 
 def test_reuse_opens_used_units_some_fresh_ones_and_all_of_higher_layers() -> None:
-    _, gates = make(replace(DEFAULT, fresh=0.25))
+    _, gates = make(replace(DEFAULT, init="reuse", init_size=0.25, fresh=0.25))
     used = some(8, 0.4)
     learn(gates, used)
     gates.start_task(seeded(1))
@@ -386,3 +386,55 @@ def test_overlap_is_the_share_of_the_newest_tasks_units() -> None:
     scarce = torch.tensor([True] * 12 + [False] * 5 + [True] * 6)
     both = int((first & second & scarce).sum()) / int((second & scarce).sum())
     assert gates.overlap() == [pytest.approx(both), 1.0]
+
+
+# --- masks that move ---
+
+
+def test_a_task_starts_from_what_the_last_one_found() -> None:
+    _, gates = make(replace(DEFAULT, fresh=0.25))
+    learn(gates, some(8, 0.4))
+    with torch.no_grad():
+        gates.embedding.copy_(torch.where(gates.mask(0), 0.7, -0.6))
+    gates.start_task(seeded(1))
+    opened = gates.rounded() & ~gates.mask(0)
+    assert torch.equal(gates.embedding.detach()[gates.mask(0)], torch.full((int(gates.mask(0).sum()),), 0.7))
+    assert torch.equal(gates.embedding.detach()[opened], torch.full((int(opened.sum()),), DEFAULT.init_size))
+    left, _, top, _ = opened.split([8, 4, 5, 6])
+    assert not bool(top.any())  # fresh units are those of first layers
+    assert bool(left.any())
+
+
+def test_what_learning_did_to_a_mask_is_counted() -> None:
+    _, gates = make(replace(DEFAULT, init="reuse"))
+    learn(gates, some(8, 0.4))
+    gates.start_task(seeded(1))
+    start, used = gates.rounded(), gates.used()
+    with torch.no_grad():
+        gates.embedding[:6] *= -1
+    mask = gates.rounded()
+    gates.finish_task()
+    assert gates.moves == {
+        "open": int(mask.sum()),
+        "opened": int((mask & ~start).sum()),
+        "closed": int((~mask & start).sum()),
+        "reused": int((mask & used).sum()),
+        "fresh": int((mask & ~used).sum()),
+        "units": UNITS,
+    }
+    assert gates.moves["opened"] + gates.moves["closed"] == 6
+
+
+def test_pressure_pushes_open_units_nobody_uses_and_no_others() -> None:
+    _, gates = make(replace(DEFAULT, init="reuse", pressure=0.5))
+    learn(gates, some(8, 0.4))
+    gates.start_task(seeded(1))
+    gradient = torch.linspace(-1, 1, UNITS)
+    gates.embedding.grad = gradient.clone()
+    gates.press()
+    pushed = gates.rounded() & ~gates.used()
+    expected = gradient.clone()
+    for part, units in zip(expected.split(gates.sizes), pushed.split(gates.sizes), strict=True):
+        part.add_(0.5 * units * part.square().mean().sqrt())
+    assert bool(pushed.any())
+    torch.testing.assert_close(gates.embedding.grad, expected)

@@ -21,7 +21,7 @@ def test_texts_domains_and_growth() -> None:
     assert "classic" in fitting(Requirements())
 
 
-@pytest.mark.parametrize(("megabytes", "fits"), [(40, False), (80, True)])
+@pytest.mark.parametrize(("megabytes", "fits"), [(10, False), (30, True)])
 def test_memory_is_measured(megabytes: float, fits: bool) -> None:
     """EWC keeps a copy of its weights and their importances, CLASSIC where training stood; NCL nothing."""
     assert against("ncl", Requirements(memory=0)) == []

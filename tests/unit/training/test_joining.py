@@ -180,10 +180,10 @@ def test_earlier_models_speak_of_texts_as_they_were_read_only(
     learn_task(method, toy_tasks[0], config.train, Seeds(0))
     distillation, rows, terms = method._distillation, [], []
 
-    def watch_rows(student: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+    def watch_rows(student: torch.Tensor, labels: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
         rows.append(asked.tolist())
-        assert len(student) == len(asked)
-        return distillation(student, asked)
+        assert len(student) == len(asked) == len(labels)
+        return distillation(student, labels, asked)
 
     class Watch(NoWatcher):
         def on_step(self, step: Step, found: dict[str, float]) -> None:

@@ -237,7 +237,7 @@ def test_looking_on_changes_nothing(tiny_system: MakeSystem, toy_tasks: tuple[Ta
 
     learn_task(watched, toy_tasks[0], config.train, Seeds(0), Checkpoint(tmp_path / "c", "j"), Watch())
     assert equal(alone.tensors(), watched.tensors())
-    assert seen == ["ce,csc,sparsity"] * EPOCHS * BATCHES
+    assert seen == ["ce,csc"] * EPOCHS * BATCHES
 
 
 # --- the best epoch ---

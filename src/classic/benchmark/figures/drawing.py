@@ -113,6 +113,22 @@ def share_map(
     return figure
 
 
+def bars_side_by_side(values: Mapping[str, Sequence[float]], tasks: Sequence[str], title: str, says: str) -> Figure:
+    """One group of bars per task, one bar of it per name."""
+    figure = new_figure(2.4 + 0.5 * len(tasks), 3.4)
+    place = figure.subplots()
+    width = 0.8 / max(1, len(values))
+    colours, hatches = ("#0072B2", "#E69F00", "#009E73"), ("", "//", "..")
+    for number, (label, heights) in enumerate(values.items()):
+        where = [task + (number - (len(values) - 1) / 2) * width for task in range(len(tasks))]
+        colour, hatch = colours[number % 3], hatches[number % 3]
+        place.bar(where, list(heights), width, label=label, color=colour, hatch=hatch, edgecolor="white")
+    place.set(title=title, ylabel=says)
+    place.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right", rotation_mode="anchor")
+    figure.legend(loc="outside lower center", ncols=max(1, len(values)))
+    return figure
+
+
 def capacity_bars(capacity: Sequence[Mapping[str, float] | None], tasks: Sequence[str], title: str) -> Figure:
     """Shares of units: taken over from earlier tasks, new, used by earlier tasks only; the rest is free."""
     figure = new_figure(2.4 + 0.32 * len(tasks), 3.2)

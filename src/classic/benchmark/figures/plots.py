@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Picture = tuple[str, "Figure"]
+MOVES = ("opened", "closed", "reused")
+LOSSES = ("csc", "ced", "cks")
 
 
 def draw_all(name: str, chosen: Selection, folder: Path, out: Path, form: str = "png") -> Iterator[Path]:
@@ -141,3 +143,11 @@ def _pictures_of_runs(row: TableRow) -> Iterator[Picture]:
             yield f"overlap-{name}", drawing.share_map(run.told("overlap"), tasks, title_of_map, says)
         if any(run.told("capacity")):
             yield f"capacity-{name}", drawing.capacity_bars(run.told("capacity"), tasks, f"Units in use\n{title}")
+        if any(run.told("masks")):
+            counts = {kind: [(each or {}).get(kind, 0) for each in run.told("masks")] for kind in MOVES}
+            title_of_bars = f"Masks: units opened, closed and reused while learning\n{title}"
+            yield f"masks-{name}", drawing.bars_side_by_side(counts, tasks, title_of_bars, "units")
+        if any(run.told("pulls")):
+            counts = {loss: [(each or {}).get(loss, 0.0) for each in run.told("pulls")] for loss in LOSSES}
+            title_of_bars = f"How hard each loss pulls on the features, beside the cross-entropy\n{title}"
+            yield f"pulls-{name}", drawing.bars_side_by_side(counts, tasks, title_of_bars, "share of the gradient")

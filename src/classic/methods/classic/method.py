@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -9,14 +10,17 @@ from torch import Tensor
 
 from classic.batching import sorted_batches
 from classic.losses import ced, cks, csc
+from classic.methods.additions import Additions
 from classic.methods.base import Group, Phase
 from classic.methods.classic.config import ClassicConfig
 from classic.methods.classic.teachers import Teachers
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
+from classic.modules.balance import Balance
+from classic.modules.projection_head import ProjectionHead
 from classic.modules.task_attention import TaskAttention, TaskAxisAttention
 from classic.seeding import Seeds
-from classic.types import Batch, Output, Scenario, Step, Task
+from classic.types import Batch, Scenario, Step, Task
 
 _BATCH = 64
 
@@ -31,7 +35,7 @@ class Classic(Hat):
     The preset ``default`` uses all additions (`classic.methods.additions`), which are not in the paper.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs_task_id: ClassVar[bool] = False
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
@@ -39,76 +43,117 @@ class Classic(Hat):
     def __init__(self, model: Model, config: ClassicConfig) -> None:
         super().__init__(model, HatConfig(gates=config.gates, missing=config.missing))
         self.config = config
-        self.teachers = Teachers(config.most_teachers, model.backbone)
+        self.teachers = self._new_teachers(newest_only=False)
         self.attention: TaskAttention | TaskAxisAttention | None = None
+        self.projection: ProjectionHead | None = None
+        self.balance: Balance | None = None
         self.transfer: list[float] = []
+
+    def adopt(self, additions: Additions) -> None:
+        super().adopt(additions)
+        self.teachers = self._new_teachers(newest_only=additions.average)
+
+    def _new_teachers(self, *, newest_only: bool) -> Teachers:
+        by_class = bool(self.config.ced) and self.config.pull.ced_reading == "classes"
+        most = self.config.most_teachers
+        return Teachers(most, self.model.backbone, newest_only=newest_only, by_class=by_class)
 
     def start_task(self, task: Task, seeds: Seeds) -> None:
         super().start_task(task, seeds)
-        self.attention = None
-        if self.learned:
-            self.teachers.ask(self, task)
-            if self.config.cks:
-                self.attention = self._new_attention(seeds.generator("attention", self.learned))
-
-    def _new_attention(self, generator: torch.Generator) -> TaskAttention | TaskAxisAttention:
-        if self.config.attention == "tasks":
-            return TaskAxisAttention(len(self.teachers.consulted) + 1, generator).to(self.present.device)
-        return TaskAttention(self.model.backbone.features, generator).to(self.present.device)
+        config, features, device = self.config, self.model.backbone.features, self.present.device
+        self.attention = self.projection = self.balance = None
+        if config.csc or config.ced or config.cks:
+            self.balance = Balance(("ce", "csc", "ced", "cks")).to(device)
+        if config.pull.projection and config.contrast == "features" and (config.csc or (config.cks and self.learned)):
+            drawn = seeds.generator("projection", self.learned)
+            self.projection = ProjectionHead(features, config.pull.projection, drawn).to(device)
+        if not self.learned:
+            return
+        self.teachers.ask(self, task)
+        if config.cks:
+            drawn = seeds.generator("attention", self.learned)
+            if config.attention == "tasks":
+                self.attention = TaskAxisAttention(len(self.teachers.consulted) + 1, drawn).to(device)
+            else:
+                self.attention = TaskAttention(features, drawn).to(device)
 
     def plan(self, task: Task) -> list[Phase]:
         (phase,) = super().plan(task)
-        if self.attention is None:
+        helpers = [module for module in (self.attention, self.projection) if module is not None]
+        if not helpers:
             return [phase]
-        return [Phase(phase.name, (*phase.groups, Group(tuple(self.attention.parameters()))), phase.examples)]
+        parameters = tuple(parameter for module in helpers for parameter in module.parameters())
+        return [replace(phase, groups=(*phase.groups, Group(parameters, self.config.pull.helper_rate)))]
 
     def loss(self, batch: Batch, step: Step) -> dict[str, Tensor]:
-        config, tau = self.config, self.config.temperature
+        config = self.config
         output = self._train_forward(batch, step)
         terms = self._base_terms(output, batch)
-        own = output.features if config.contrast == "features" else output.logits
-        if config.csc:
-            terms["csc"] = config.csc * csc(own, batch.labels, tau, config.reading, normalised=config.normalised)
-        if not self.learned:
+        if self.balance is None:
             return terms
-        # Earlier models were asked about the texts as they were read: what they would say of joined ones is not known.
-        known = batch.as_read
-        output, own, labels = Output(output.features[known], output.logits[known]), own[known], batch.labels[known]
-        rows = batch.rows[known]
-        if config.ced and self.model.head.scenario is Scenario.DIL:
-            terms["ced"] = config.ced * self._distillation(output.logits, rows)
-        if self.attention is not None:
-            view, _ = self.attention(self._states(output.features, rows))
-            other = view if config.contrast == "features" else self.model.head(view)
-            shared = cks(other, own, labels, tau, config.reading, normalised=config.normalised)
-            terms["cks"] = config.cks * shared
-            if config.view_ce and len(rows):
-                view_logits = self.model.head(view)
-                terms["view_ce"] = config.view_ce * torch.nn.functional.cross_entropy(view_logits, labels)
-                terms["view_sparsity"] = config.view_ce * terms["sparsity"]
-        return terms
+        losses = {"ce": terms["ce"]}
+        if config.csc:
+            own = self._contrasted(output.features)
+            losses["csc"] = csc(own, batch.labels, config.temperature, config.reading, normalised=config.normalised)
+        if self.learned:
+            # Earlier models were asked about the texts as they were read: what they would say of joined ones is not known.
+            known = batch.as_read
+            features, labels, rows = output.features[known], batch.labels[known], batch.rows[known]
+            if config.ced and self.model.head.scenario is Scenario.DIL:
+                losses["ced"] = self._distillation(output.logits[known], labels, rows)
+            if self.attention is not None:
+                view, _ = self.attention(self._states(features, rows))
+                views = self._contrasted(view), self._contrasted(features)
+                losses["cks"] = cks(*views, labels, config.temperature, config.reading, normalised=config.normalised)
+                if config.view_ce and len(rows):
+                    said = torch.nn.functional.cross_entropy(self.model.head(view), labels)
+                    terms["view_ce"] = config.view_ce * said
+                    if "sparsity" in terms:
+                        terms["view_sparsity"] = config.view_ce * terms["sparsity"]
+        wished = {"csc": config.csc, "ced": config.ced, "cks": config.cks}
+        fixed = config.pull.weighing == "fixed"
+        weights = self.balance.weights(losses, output.features, wished, fixed=fixed)
+        return terms | {name: weight * losses[name] for name, weight in weights.items()}
+
+    def _contrasted(self, features: Tensor) -> Tensor:
+        """What CSC and CKS contrast: the features themselves, a projection of them, or the logits."""
+        if self.config.contrast == "logits":
+            logits: Tensor = self.model.head(features)
+            return logits
+        projected: Tensor = features if self.projection is None else self.projection(features)
+        return projected
 
     def _states(self, features: Tensor, rows: Tensor) -> Tensor:
         """What every teacher and, last, the model in training make of the examples, (B, T + 1, D)."""
         return torch.cat([self.teachers.features[rows], features.unsqueeze(1)], dim=1)
 
-    def _distillation(self, student: Tensor, rows: Tensor) -> Tensor:
-        if self.config.teacher_head == "own":
+    def _distillation(self, student: Tensor, labels: Tensor, rows: Tensor) -> Tensor:
+        config = self.config
+        if config.teacher_head == "own":
             said = self.teachers.logits[rows]
         else:
             with torch.no_grad():
                 said = self.model.head.current(self.teachers.features[rows])
-        said = said.transpose(0, 1)  # (T, B, C)
-        if self.config.teachers == "last":
-            said = said[-1:]
-        total = ced(said, student, self.config.temperature)
-        return total / len(said) if self.config.teachers == "mean" else total
+        first = len(self.teachers.consulted) - 1 if config.teachers == "last" else 0
+        said = said.transpose(0, 1)[first:]  # (T, B, C)
+        tau = config.temperature if config.pull.ced_temperature is None else config.pull.ced_temperature
+        if config.pull.ced_reading == "classes":
+            total = ced(said, student, tau, labels, self.teachers.seen()[first:])
+        else:
+            total = ced(said, student, tau)
+        return total / len(said) if config.teachers == "mean" else total
+
+    def shares(self) -> dict[str, float]:
+        return {} if self.balance is None else self.balance.shares
+
+    def agreed(self) -> tuple[Tensor, ...]:
+        return () if self.balance is None else (self.balance.pulls,)
 
     def finish_task(self, task: Task) -> None:
         self.transfer = self._transfer(task) if self.attention is not None else []
-        self.attention = None
+        self.attention = self.projection = self.balance = None
         self.teachers.forget()
-        self.teachers.keep_place(self, task)
+        self.teachers.keep(self, task)
         super().finish_task(task)
 
     def _transfer(self, task: Task) -> list[float]:

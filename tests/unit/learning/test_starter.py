@@ -1,0 +1,93 @@
+"""A new store may begin with a model that has learned before, and treats it as its first domain."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import torch
+
+from classic.data.starter import STARTER
+from classic.errors import StoreError
+from classic.learning import starter
+from classic.learning.learner import begin, load_learner, open_or_create
+from classic.learning.teach import teach
+from classic.store.store import Store
+from classic.systems.system import SystemConfig
+from classic.types import Example, Task
+
+Tasks = tuple[Task, ...]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory, quick_system: SystemConfig, toy_tasks: Tasks) -> bytes:
+    store = open_or_create(tmp_path_factory.mktemp("made") / "starter.store", quick_system)
+    first = toy_tasks[0]
+    version, learner = teach(store, Task(STARTER, first.train, first.valid, first.test))
+    return starter.pack(learner, {name: value for name, value in version.record.items() if name != "parent"})
+
+
+@pytest.fixture
+def shipped(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    monkeypatch.setattr(starter, "_shipped", lambda: packed)
+    return packed
+
+
+def test_a_new_store_begins_with_the_starter_and_learns_on(
+    shipped: bytes, tmp_path: Path, quick_system: SystemConfig, toy_tasks: Tasks
+) -> None:
+    store = open_or_create(tmp_path / "new.store", quick_system)
+    assert store.domains() == [STARTER]
+    teach(store, toy_tasks[1])
+    assert store.domains() == [STARTER, toy_tasks[1].name]
+    assert store.verify()
+    assert load_learner(store).domains == store.domains()
+
+
+def test_it_answers_in_memory_as_it_does_from_a_store(
+    shipped: bytes, tmp_path: Path, quick_system: SystemConfig, toy_tasks: Tasks
+) -> None:
+    batch_of = starter.starter_learner(quick_system)
+    stored = load_learner(open_or_create(tmp_path / "new.store", quick_system))
+    examples = [Example(e.sentence, e.aspect) for e in toy_tasks[0].test]
+    batch = batch_of.method.model.backbone.collate(examples)
+    batch_of.method.eval()
+    stored.method.eval()
+    assert torch.equal(batch_of.method.logits(batch), stored.method.logits(batch))
+    assert batch_of.temperature == stored.temperature
+
+
+def test_it_is_left_out_where_it_is_not_wanted_or_does_not_fit(
+    shipped: bytes, tmp_path: Path, quick_system: SystemConfig
+) -> None:
+    assert open_or_create(tmp_path / "scratch.store", quick_system, from_scratch=True).domains() == []
+    assert begin(tmp_path / "bench.store", quick_system)[0].domains() == []
+    other = SystemConfig.preset(method="ncl", changes={"backbone.encoder": quick_system.backbone_config["encoder"]})
+    assert open_or_create(tmp_path / "other.store", other).domains() == []
+    with pytest.raises(StoreError, match="no starter"):
+        starter.starter_learner(other)
+
+
+def test_a_kill_before_it_was_published_loses_nothing(
+    shipped: bytes, tmp_path: Path, quick_system: SystemConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(store: Store, device: str = "cpu") -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(starter, "begin_with_starter", killed)
+        with pytest.raises(KeyboardInterrupt):
+            open_or_create(tmp_path / "new.store", quick_system)
+    store = open_or_create(tmp_path / "new.store", quick_system)
+    assert store.domains() == [STARTER]
+    store.rollback(0)  # a person who goes back to the untaught model means it
+    assert open_or_create(tmp_path / "new.store", quick_system).domains() == []
+
+
+def test_a_damaged_starter_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not starter.SHA256:
+        pytest.skip("no starter is shipped")
+    monkeypatch.setattr(starter, "SHA256", hashlib.sha256(b"another").hexdigest())
+    with pytest.raises(StoreError, match="damaged"):
+        starter._shipped.__wrapped__()

@@ -1,0 +1,82 @@
+"""CLASSIC's losses pull, and its masks move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+
+import pytest
+import torch
+
+from classic.config import from_dict
+from classic.data.sequences import order
+from classic.data.tasks import load_domain
+from classic.methods.base import Group
+from classic.modules.gates import GateConfig
+from classic.seeding import Seeds
+from classic.systems.names import parse
+from classic.systems.system import SystemConfig, build
+from classic.training.loop import learn_task
+from classic.training.optimiser import build_optimiser, rate_factor
+from classic.types import Task
+
+MakeSystem = Callable[..., SystemConfig]
+MASKED = ["classic@bert_adapter", "classic-average@bert_adapter", "hat+last@bert_adapter", "hat+last@bert_frozen"]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", MASKED)
+def test_units_can_cross_within_the_steps_of_the_smallest_real_domain(asc19: Path, name: str, quick: bool) -> None:
+    config = parse(name, quick=quick)
+    train, gates = config.train, from_dict(GateConfig, config.method_config["gates"])
+    smallest = min(len(load_domain(domain).train) for domain in order(0))
+    steps = train.epochs_for(smallest) * ceil(smallest / train.batch_size)
+    embedding = torch.nn.Parameter(torch.zeros(1))
+    optimiser = build_optimiser([Group((embedding,), gates.learning_rate, gates.travel)], train, steps)
+    reach = sum(optimiser.param_groups[0]["base_lr"] * rate_factor(train, step, steps) for step in range(steps))
+    assert reach > 2 * gates.init_size  # Adam goes at most about its rate in a step
+    assert reach > 0.999 * gates.clamp  # and no unit is out of reach for ever
+
+
+@pytest.mark.parametrize(("method", "average"), [("classic", True), ("classic", False), ("hat", False)])
+def test_masks_open_and_close_units(
+    method: str, average: bool, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
+) -> None:
+    config = tiny_system(method=method, changes={"additions.average": average, "method.gates.fresh": 0.1})
+    made = build(config, 0)
+    moves = []
+    for task in toy_tasks[:3]:
+        learn_task(made, task, config.train, Seeds(0))
+        moves.append(made.report()["masks"])
+    assert sum(each["opened"] for each in moves) > 0
+    assert sum(each["closed"] for each in moves) > 0
+    assert all(each["reused"] > 0 for each in moves[1:])
+
+
+def shares(config: SystemConfig, tasks: tuple[Task, ...]) -> dict[str, float]:
+    method = build(config, 0)
+    for task in tasks:
+        log = learn_task(method, task, config.train, Seeds(0))
+    found: dict[str, float] = log.epochs[-1]["shares"]
+    return found
+
+
+def test_every_loss_pulls_with_its_share(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
+    found = shares(tiny_system(), toy_tasks[:2])
+    assert set(found) == {"csc", "ced", "cks"}
+    assert all(0.1 < share < 0.6 for share in found.values()), found
+    fixed = {"method.pull.weighing": "fixed", "method.csc": 1e-3}
+    assert shares(tiny_system(changes=fixed), toy_tasks[:2])["csc"] < 0.05
+
+
+def test_a_projection_head_lives_for_one_task(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
+    config = tiny_system(changes={"method.pull.projection": 8, "train.epochs": 1})
+    method = build(config, 0)
+    learn_task(method, toy_tasks[0], config.train, Seeds(0))
+    assert not [name for name in method.tensors() if "projection" in name]
+    method.start_task(toy_tasks[1], Seeds(0))
+    groups = method.plan(toy_tasks[1])[0].groups
+    helpers = {id(parameter) for parameter in groups[-1].parameters}
+    assert groups[-1].learning_rate == 0.01
+    assert {id(p) for name, p in method.named_parameters() if name.startswith(("projection.", "attention."))} == helpers
