@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,8 @@ from classic.errors import InputError
 
 if TYPE_CHECKING:
     from classic.store.store import Store
+
+_MOMENT = 0.3  # seconds in which one sees whether others compute
 
 StorePath = Annotated[Path, typer.Argument(help="Folder of the store.", metavar="STORE", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -68,17 +71,17 @@ def prepare_torch(threads: int | None, device: str, store: Path | None = None) -
     """
     import torch
 
-    if store is not None:
+    if store is not None and threads is None:
         from classic.training.checkpoint import threads_of
 
-        threads = threads or threads_of(store / "work" / "checkpoint.safetensors")
+        threads = threads_of(store / "work" / "checkpoint.safetensors")
     if threads is not None:
         if threads < 1:
             raise InputError(f"{threads} threads", fix="give at least 1")
         torch.set_num_threads(threads)
     elif "OMP_NUM_THREADS" not in os.environ:
         cores = torch.get_num_threads()
-        free = free_cores(cores, os.getloadavg()[0])
+        free = free_cores(cores)
         torch.set_num_threads(free)
         if free < cores:
             typer.echo(f"The machine is busy: {free} of {cores} cores used. --threads N changes it.", err=True)
@@ -87,9 +90,29 @@ def prepare_torch(threads: int | None, device: str, store: Path | None = None) -
     return pick_device(device)
 
 
-def free_cores(cores: int, load: float) -> int:
-    """How many cores other programs leave free, by the load of the last minute; at least one."""
-    return max(1, min(cores, round(cores - load)))
+def free_cores(cores: int) -> int:
+    """How many of some cores other programs leave free; at least one, and all where the system does not tell."""
+    idle = idle_cores()
+    return cores if idle is None else max(1, min(cores, round(idle)))
+
+
+def idle_cores() -> float | None:
+    """How many cores do nothing, on average over a moment; not the load of the last minute, which has our own past in it."""
+    try:
+        before = _ticks()
+        time.sleep(_MOMENT)
+        after = _ticks()
+    except (OSError, ValueError):  # no Linux
+        return None
+    idle, passed = after[0] - before[0], after[1] - before[1]
+    return (os.cpu_count() or 1) * idle / passed if passed > 0 else None
+
+
+def _ticks() -> tuple[int, int]:
+    """Of all cores since the start of the machine: those in which they did nothing, and all."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        ticks = [int(value) for value in file.readline().split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
 
 
 def keep_quick(store: Store) -> None:

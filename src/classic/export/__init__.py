@@ -61,6 +61,8 @@ def export_store(
         raise InputError(f"export format {kind!r}", fix=f"use one of {', '.join(KINDS)}")
     if folder.exists():
         raise InputError(f"{folder} exists already", fix="choose another folder, or delete that one")
+    if kind != "hf":
+        _need_onnx()
     number = store.current if version is None else version
     learner = load_learner(store, number)
     asked = Predictor(learner, number, folded=False)
@@ -146,7 +148,6 @@ def _write_rounded(
     """Writes as many layers in 8 bits as the gate lets pass; fewer and fewer are tried, the most sensitive go first."""
     from classic.export.rounding import choose_ranges, fewer
 
-    _need_onnx()
     if calibration:
         step = max(1, len(calibration) // _MOST_CALIBRATION)  # of all of them, not of the first ones
         texts = list(calibration)[::step][:_MOST_CALIBRATION]
@@ -175,7 +176,6 @@ def _write_model(
     folded: Folded, domains: DomainMap, card: Card, encoder: str, folder: Path, ranges: dict[str, Range] | None
 ) -> None:
     """Writes model, tokenizer and card."""
-    _need_onnx()
     from classic.backbones.encoder import encoder_folder
     from classic.export.graph import write_graph
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import shutil
 from pathlib import Path
@@ -31,6 +32,8 @@ def keep_export(store: Store) -> Path | None:
             folder.parent.mkdir(exist_ok=True)
             export_store(store, folder, sets={name: load_demo(name).test[:_ASKED] for name in DEMO_DOMAINS})
     except (ClassicError, OSError):  # learning has succeeded; this is only for speed
+        with contextlib.suppress(OSError):
+            folder.parent.rmdir()  # if nothing is in it
         return None
     for other in (store.path / FOLDER).iterdir():
         if other != folder:
