@@ -30,12 +30,12 @@ def require_plain(folded: Folded, learner: Learner) -> None:
     """
     more = []
     if not isinstance(learner.method.model.backbone, Bert):
-        more.append(f"a model on backbone {learner.config.backbone!r}, which has adapters")
+        more.append(f"the adapters of a model on backbone {learner.config.backbone!r}")
     if folded.reader is not None:
-        more.append("a model that infers the domain of a text for its answer (+reader)")
+        more.append("a reader of domains behind the head (+reader)")
     if more:
         raise IncompatibleError(
-            f"--format hf is not there for this store: no class of transformers computes {' nor '.join(more)}",
+            f"--format hf is not there for this store: no class of transformers computes {' and '.join(more)}",
             fix="use --format onnx or int8, which onnxruntime runs without torch and without this package",
         )
 

@@ -168,7 +168,9 @@ def test_what_cannot_be_exported_is_refused(taught_path: Path, tmp_path: Path) -
         export_store(store, tmp_path)
     with pytest.raises(InputError, match="whatever the domain"):
         export_store(store, tmp_path / "out", domain="soup")
-    with pytest.raises(IncompatibleError, match=r"no class of transformers computes a model on backbone .* adapters"):
+    with pytest.raises(
+        IncompatibleError, match="no class of transformers computes the adapters of a model on backbone"
+    ):
         export_store(store, tmp_path / "out", "hf")
     assert list(tmp_path.iterdir()) == []
 
