@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from classic.cli.options import AsJson, Device, Threads, prepare_torch, print_json
+from classic.cli.options import AsJson, Device, Threads, keep_quick, prepare_torch, print_json
 
 RECIPE = {"train.epochs": 8}  # the domains are smaller than any of the paper's: 150 examples each
 _QUESTIONS = (
@@ -40,7 +40,7 @@ def demo(
         f"[bold]CLASSIC demo[/bold]: {domains} product domains, one after another, into the store [cyan]{store}[/cyan].\n"
         "After a domain is learned its data is not looked at again. At the end one model answers for all of them."
     )
-    where = prepare_torch(threads, device)
+    where = prepare_torch(threads, device, store)
     from classic.cli.progress import TrainingProgress
     from classic.evaluation.matrix import ResultMatrix
     from classic.learning.sequence import learn_sequence, summary
@@ -62,6 +62,7 @@ def demo(
         opened, matrix = learn_sequence(
             store, tasks, SystemConfig.preset("default", changes=RECIPE), device=where, watcher=progress, on_task=tell
         )
+    keep_quick(opened)
     report = store / "report.html"
     write_report(opened, report)
     predictor = Predictor.open(opened, device=where)

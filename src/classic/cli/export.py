@@ -22,7 +22,7 @@ def export(
         typer.Option(
             "--format",
             help="onnx: 32 bits, the same answers. int8: 8 bits, smaller and faster, a few answers may differ. "
-            "hf: for plain transformers, where the model allows it.",
+            "hf: for plain transformers; only for a BERT with a head (`--backbone bert`, no +reader).",
             autocompletion=completion.of("onnx", "int8", "hf"),
         ),
     ] = "onnx",
@@ -31,6 +31,14 @@ def export(
         typer.Option(
             help="Texts on which export and store are compared: [NAME=]PATH as in `evaluate`, or asc19 for the paper's "
             "test sets. May be repeated. Default: the demo domains' test sets.",
+            show_default=False,
+        ),
+    ] = None,
+    calibrate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="int8: a file of texts like those it will be asked about, a few hundred; other ones than --on. May be "
+            "repeated. Default: texts of the demo domains.",
             show_default=False,
         ),
     ] = None,
@@ -66,10 +74,15 @@ def export(
     """
     from dataclasses import replace
 
+    from classic.data import read_examples
+    from classic.errors import InputError
     from classic.store.store import Store
 
     opened = Store.open(store)
     sets = _sets(on or [], opened.domains(version))
+    if calibrate and form != "int8":
+        raise InputError(f"--calibrate with --format {form}", fix="leave it out: only int8 has steps to choose")
+    calibration = [example for path in calibrate or [] for example in read_examples(path, labelled=False)]
     prepare_torch(threads, "cpu")
     from classic.export import export_store
     from classic.export.parity import Limits
@@ -81,7 +94,9 @@ def export(
         flips=usual.flips if max_flips is None else max_flips,
         drop=usual.drop if max_drop is None else max_drop,
     )
-    parity = export_store(opened, out, form, version=version, domain=domain, sets=sets, limits=limits)
+    parity = export_store(
+        opened, out, form, version=version, domain=domain, sets=sets, limits=limits, calibration=calibration or None
+    )
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     if as_json:
         print_json({"folder": str(out), "bytes": size, "parity": parity.to_dict()})
@@ -91,6 +106,8 @@ def export(
     typer.echo(f"  answers that changed           {parity.flips} of {parity.examples}")
     if parity.store_f1 is not None and parity.export_f1 is not None:
         typer.echo(f"  own F1          {parity.store_f1:.4f} -> {parity.export_f1:.4f}")
+    if parity.layers:
+        typer.echo(f"  layers in 8 bits               {parity.rounded} of {parity.layers}")
     typer.echo(f"wrote {out} ({size / 1e6:.0f} MB)")
 
 

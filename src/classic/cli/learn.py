@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from classic.cli import completion
-from classic.cli.options import AsJson, Device, Settings, StorePath, Threads, prepare_torch, print_json, read_settings
+from classic.cli.options import (
+    AsJson,
+    Device,
+    Settings,
+    StorePath,
+    Threads,
+    keep_quick,
+    prepare_torch,
+    print_json,
+    read_settings,
+)
 from classic.data.tasks import check_name
 
 # Measured on Ipod, 153 examples: after the printed 30 epochs every answer was "positive", the loss still falling.
@@ -89,7 +99,7 @@ def learn(
         progress.on_stage("", f"reading {path}")
         task = load_task(check_name(domain), path)
         progress.on_stage("", "loading the programs that learn")
-        where = prepare_torch(threads, device)
+        where = prepare_torch(threads, device, store)
         from classic.config import check_preset
         from classic.errors import InputError
         from classic.learning.learner import begin
@@ -119,6 +129,8 @@ def learn(
         progress.on_stage(domain, "opening the store")
         opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
         version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)
+        progress.on_stage(domain, "keeping an export for quick answers")
+        keep_quick(opened)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from classic.cli import completion
 from classic.errors import InputError
 
+if TYPE_CHECKING:
+    from classic.store.store import Store
+
+_MOMENT = 0.3  # seconds in which one sees whether others compute
+
 StorePath = Annotated[Path, typer.Argument(help="Folder of the store.", metavar="STORE", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Threads = Annotated[
     int | None,
-    typer.Option(help="CPU threads. The same number gives the same bytes. Default: all cores.", show_default=False),
+    typer.Option(
+        help="CPU threads. The same number gives the same bytes. Default: the cores that nobody else is using.",
+        show_default=False,
+    ),
 ]
 Device = Annotated[
     str, typer.Option(help="cpu, cuda, mps, or auto: the best there is.", autocompletion=completion.device)
@@ -46,17 +56,67 @@ def read_settings(entries: list[str] | None) -> dict[str, Any]:
     return changes
 
 
-def prepare_torch(threads: int | None, device: str) -> str:
-    """Sets the number of threads and finds the device; returns its name."""
+def prepare_torch(threads: int | None, device: str, store: Path | None = None) -> str:
+    """Sets the number of threads and finds the device; returns its name.
+
+    Threads that wait for each other at every step are slower than one if a core is taken by another program. So, unless
+    somebody says otherwise, only cores that are free now are used, and it is said if these are not all. A domain that a
+    store was learning when it was stopped goes on with the threads it began with: another number would begin it anew.
+    """
     import torch
 
+    if store is not None and threads is None:
+        from classic.training.checkpoint import threads_of
+
+        threads = threads_of(store / "work" / "checkpoint.safetensors")
     if threads is not None:
         if threads < 1:
             raise InputError(f"{threads} threads", fix="give at least 1")
         torch.set_num_threads(threads)
+    elif "OMP_NUM_THREADS" not in os.environ:
+        cores = torch.get_num_threads()
+        free = free_cores(cores)
+        torch.set_num_threads(free)
+        if free < cores:
+            typer.echo(f"The machine is busy: {free} of {cores} cores used. --threads N changes it.", err=True)
     from classic.training.devices import pick_device
 
     return pick_device(device)
+
+
+def free_cores(cores: int) -> int:
+    """How many of some cores other programs leave free; at least one, and all where the system does not tell."""
+    idle = idle_cores()
+    return cores if idle is None else max(1, min(cores, round(idle)))
+
+
+def idle_cores() -> float | None:
+    """How many cores do nothing, on average over a moment; not the load of the last minute, which has our own past in it."""
+    try:
+        before = _ticks()
+        time.sleep(_MOMENT)
+        after = _ticks()
+    except (OSError, ValueError):  # no Linux
+        return None
+    idle, passed = after[0] - before[0], after[1] - before[1]
+    return (os.cpu_count() or 1) * idle / passed if passed > 0 else None
+
+
+def _ticks() -> tuple[int, int]:
+    """Of all cores since the start of the machine: those in which they did nothing, and all."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        ticks = [int(value) for value in file.readline().split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def keep_quick(store: Store) -> None:
+    """Keeps an export beside the version in use, so that `classic predict` answers without loading torch.
+
+    Only where the extra `export` is installed, and silently: the store answers without it, too.
+    """
+    from classic.export.keeping import keep_export
+
+    keep_export(store)
 
 
 def print_json(value: Any) -> None:

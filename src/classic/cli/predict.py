@@ -19,6 +19,7 @@ from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
+    from classic.runtime.folder import Card
 
 _MOST_SHOWN = 8  # words of an explanation
 _ENDINGS = {".csv", ".tsv", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
@@ -138,7 +139,10 @@ def predict(
     rows = _rows(text, aspect or [], span or [], is_file, on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
-    open_predictor, job = _starter(threads, device) if by_starter else _opener(store, version, threads, device)
+    told = domain is not None
+    open_predictor, job = (
+        _starter(threads, device) if by_starter else _opener(store, version, threads, device, told=told)
+    )
     if out is not None:
 
         def make_engine(on_answer: Callable[[], None]) -> Any:
@@ -164,26 +168,27 @@ def predict(
 
 
 def _opener(
-    store: Path, version: int | None, threads: int | None, device: str
+    store: Path, version: int | None, threads: int | None, device: str, *, told: bool
 ) -> tuple[Callable[[], Answering], dict[str, Any]]:
-    """How to open the predictor of a store or an exported folder, and what tells it from any other."""
+    """How to open the predictor of a store or an exported folder, and what tells it from any other.
+
+    A store answers from the export that is kept beside its version, if there is one: it was found to answer the same, and
+    needs no torch. It cannot be told a domain, and is for the CPU.
+    """
     from classic.runtime.folder import is_exported, read_card
 
     if is_exported(store):
         if version is not None:
             raise InputError("an exported folder holds one version", fix="leave --version out, or name the store")
-        card = read_card(store)
-
-        def open_exported() -> Answering:
-            from classic.runtime import ExportedPredictor
-
-            return ExportedPredictor(store, threads)
-
-        return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files}
+        return _exported(store, read_card(store), threads)
+    from classic.prediction.kept import find_kept
     from classic.store.store import Store
 
     opened = Store.open(store)
     number = opened.version(version).number
+    kept = find_kept(opened, number) if device in ("auto", "cpu") and not told else None
+    if kept is not None and (device == "cpu" or not Path("/dev/nvidiactl").exists()):
+        return _exported(*kept, threads)
 
     def open_store() -> Answering:
         where = prepare_torch(threads, device)
@@ -206,6 +211,15 @@ def _starter(threads: int | None, device: str) -> tuple[Callable[[], Answering],
         return Predictor(starter_learner(device=where), 1, where)
 
     return open_starter, {"starter": True, "device": device, "threads": threads}
+
+
+def _exported(folder: Path, card: Card, threads: int | None) -> tuple[Callable[[], Answering], dict[str, Any]]:
+    def open_exported() -> Answering:
+        from classic.runtime import ExportedPredictor
+
+        return ExportedPredictor(folder, threads, card)
+
+    return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files}
 
 
 def _engine(

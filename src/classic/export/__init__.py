@@ -6,21 +6,25 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from torch import nn
 
 from classic.data.demo import DEMO_DOMAINS, load_demo
 from classic.errors import IncompatibleError, InputError, StoreError
-from classic.export.parity import Limits, Parity, compare
+from classic.export.graph import Range
+from classic.export.parity import Gate, Limits, Logits, Parity
 from classic.files import sha256, sync_folder, write_bytes, write_json
 from classic.learning.learner import load_learner
+from classic.modules.domain_map import DomainMap
 from classic.prediction.folding import Folded, can_fold, fold
 from classic.prediction.predictor import Predictor
-from classic.runtime.folder import CARD, MODEL, TOKENIZER, Card
+from classic.runtime.folder import CARD, MODEL, TOKENIZER, Card, read_card
 from classic.store.store import Store
 from classic.types import POLARITIES, Example, Scenario
 
 KINDS = ("onnx", "int8", "hf")
-_CALIBRATION = 64  # texts of each set that the steps of 8 bits are chosen on
+_CALIBRATION = 64  # texts of each demo domain that the steps of 8 bits are chosen on
+_MOST_CALIBRATION = 512  # of those that somebody gives
 
 
 def export_store(
@@ -32,6 +36,7 @@ def export_store(
     domain: str | None = None,
     sets: Mapping[str, Sequence[Example]] | None = None,
     limits: Limits | None = None,
+    calibration: Sequence[Example] | None = None,
 ) -> Parity:
     """Writes a version's model into a new folder.
 
@@ -43,6 +48,8 @@ def export_store(
         domain: Whose model, in a store that learns task-incrementally.
         sets: Texts both are asked about, by name; test sets of the demo domains if none are given.
         limits: How far they may differ; the usual limits of the kind if none are given.
+        calibration: Texts that the steps of 8 bits are chosen on, a few hundred like those it will be asked about; texts of
+            the demo domains if none are given. They may not be among `sets`: those are for the comparison.
 
     Returns:
         How the export compares with the store.
@@ -54,6 +61,8 @@ def export_store(
         raise InputError(f"export format {kind!r}", fix=f"use one of {', '.join(KINDS)}")
     if folder.exists():
         raise InputError(f"{folder} exists already", fix="choose another folder, or delete that one")
+    if kind != "hf":
+        _need_onnx()
     number = store.current if version is None else version
     learner = load_learner(store, number)
     asked = Predictor(learner, number, folded=False)
@@ -67,8 +76,17 @@ def export_store(
     if domain is not None and learner.config.scenario is Scenario.DIL:
         raise InputError("this store answers with its newest model, whatever the domain", fix="leave the domain out")
     folded = fold(learner, None if domain is None else learner.domains.index(domain))
+    if kind == "hf":
+        from classic.export.huggingface import require_plain
+
+        require_plain(folded, learner)
     texts = "the test sets that were given" if sets else "the test sets of the demo domains, written for this package"
-    sets = sets or {name: load_demo(name).test for name in DEMO_DOMAINS}
+    gate = Gate(
+        lambda given: asked.logits(list(given), domain).numpy(),
+        sets or {name: load_demo(name).test for name in DEMO_DOMAINS},
+        texts,
+        limits or Limits.of(kind),
+    )
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -77,7 +95,7 @@ def export_store(
             from classic.export.huggingface import answers_of, write_folder
 
             write_folder(folded, learner, partial)
-            answers = answers_of(partial, folded)
+            parity = gate.check(answers_of(partial, folded))
         else:
             card = Card(
                 kind=kind,
@@ -94,14 +112,13 @@ def export_store(
                 parity={},
                 files={},
             )
-            card = _write_model(folded, learner.map, card, learner.config.backbone_config["encoder"], partial)
-            from classic.runtime import ExportedPredictor
-
-            exported = ExportedPredictor(partial)
-            answers = lambda examples: exported.logits(list(examples))  # noqa: E731
-        parity = compare(lambda given: asked.logits(list(given), domain).numpy(), answers, sets, texts)
-        parity.require(limits or Limits.of(kind))
-        if kind != "hf":
+            encoder = learner.config.backbone_config["encoder"]
+            if kind == "int8":
+                parity = _write_rounded(folded, learner.map, card, encoder, partial, gate, calibration)
+            else:
+                _write_model(folded, learner.map, card, encoder, partial, None)
+                parity = gate.check(_answers(partial))
+            card = read_card(partial)
             write_json(partial / CARD, replace(card, parity=parity.to_dict()).to_dict())
         partial.rename(folder)
         sync_folder(folder.parent)
@@ -112,16 +129,55 @@ def export_store(
     return parity
 
 
-def _write_model(folded: Folded, domains: Any, card: Card, encoder: str, folder: Path) -> Card:
-    """Writes model, tokenizer and card; returns the card."""
+def _answers(folder: Path) -> Logits:
+    from classic.runtime import ExportedPredictor
+
+    exported = ExportedPredictor(folder)
+    return lambda examples: exported.logits(list(examples))
+
+
+def _write_rounded(
+    folded: Folded,
+    domains: DomainMap,
+    card: Card,
+    encoder: str,
+    folder: Path,
+    gate: Gate,
+    calibration: Sequence[Example] | None,
+) -> Parity:
+    """Writes as many layers in 8 bits as the gate lets pass; fewer and fewer are tried, the most sensitive go first."""
+    from classic.export.rounding import choose_ranges, fewer
+
+    if calibration:
+        step = max(1, len(calibration) // _MOST_CALIBRATION)  # of all of them, not of the first ones
+        texts = list(calibration)[::step][:_MOST_CALIBRATION]
+    else:
+        texts = [example for name in DEMO_DOMAINS for example in load_demo(name).train[:_CALIBRATION]]
+    ranges = choose_ranges(folded, texts)
+    layers = sum(isinstance(module, nn.Linear) for module in folded.layers.modules())
+    for rounded in fewer(ranges):
+        _write_model(folded, domains, card, encoder, folder, rounded)
+        parity = replace(gate.compare(_answers(folder)), rounded=len(rounded), layers=layers)
+        if not parity.beyond(gate.limits):
+            break
+    parity.require(gate.limits)
+    return parity
+
+
+def _need_onnx() -> None:
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
     except ImportError as error:
         raise InputError(f"exporting needs {error.name}", fix="pip install 'classic-asc[export]'") from None
+
+
+def _write_model(
+    folded: Folded, domains: DomainMap, card: Card, encoder: str, folder: Path, ranges: dict[str, Range] | None
+) -> None:
+    """Writes model, tokenizer and card."""
     from classic.backbones.encoder import encoder_folder
     from classic.export.graph import write_graph
-    from classic.export.rounding import choose_ranges
 
     tokenizer = encoder_folder(encoder) / TOKENIZER
     if not tokenizer.is_file():
@@ -129,12 +185,7 @@ def _write_model(folded: Folded, domains: Any, card: Card, encoder: str, folder:
             f"encoder {encoder!r} has no {TOKENIZER}, which the runtime reads",
             fix="save its fast tokenizer beside it with save_pretrained",
         )
-    ranges = None
-    if card.kind == "int8":
-        texts = [example for name in DEMO_DOMAINS for example in load_demo(name).train[:_CALIBRATION]]
-        ranges = choose_ranges(folded, texts)
     write_bytes(folder / MODEL, write_graph(folded, domains, ranges).SerializeToString())
     shutil.copyfile(tokenizer, folder / TOKENIZER)
-    card = replace(card, files={name: sha256(folder / name) for name in (MODEL, TOKENIZER)})
-    write_json(folder / CARD, card.to_dict())
-    return card
+    files = {name: sha256(folder / name) for name in (MODEL, TOKENIZER)}
+    write_json(folder / CARD, replace(card, files=files).to_dict())

@@ -19,18 +19,31 @@ from classic.types import Example
 _BATCH = 32
 
 
-def write_folder(folded: Folded, learner: Learner, folder: Path) -> None:
-    """Writes config.json, model.safetensors and the tokenizer.
+def require_plain(folded: Folded, learner: Learner) -> None:
+    """Refuses a system that no class of transformers computes: adapters, or a reader of domains behind the head.
+
+    Neither can be merged into a BERT: an adapter has a ReLU after the layer it stands behind, and a reader weighs the
+    answers by the words of the text.
 
     Raises:
         IncompatibleError: The system is more than a BERT and a head.
     """
-    backbone, settings = learner.method.model.backbone, learner.config.complete().backbone_config
-    if not isinstance(backbone, Bert):
+    more = []
+    if not isinstance(learner.method.model.backbone, Bert):
+        more.append(f"the adapters of a model on backbone {learner.config.backbone!r}")
+    if folded.reader is not None:
+        more.append("a reader of domains behind the head (+reader)")
+    if more:
         raise IncompatibleError(
-            f"a model on backbone {learner.config.backbone!r} has adapters, which no class of transformers computes",
-            fix="export it with --format onnx, which onnxruntime runs without torch and without this package",
+            f"--format hf is not there for this store: no class of transformers computes {' and '.join(more)}",
+            fix="use --format onnx or int8, which onnxruntime runs without torch and without this package",
         )
+
+
+def write_folder(folded: Folded, learner: Learner, folder: Path) -> None:
+    """Writes config.json, model.safetensors and the tokenizer of a model that is plain."""
+    backbone, settings = learner.method.model.backbone, learner.config.complete().backbone_config
+    assert isinstance(backbone, Bert)
     source = encoder_folder(settings["encoder"])
     save_plain(backbone.encoder, settings["pooling"], folded.head, source, folded.tokenizer.max_length, folder)
 

@@ -51,6 +51,8 @@ class Parity:
         flips: How many answers have another polarity.
         store_f1: Mean macro-F1 of the store over the labelled sets, each over its own classes; None without labels.
         export_f1: The same of the export.
+        rounded: How many layers are computed in 8 bits.
+        layers: How many there are; 0 where nothing was to be rounded.
     """
 
     texts: str
@@ -59,6 +61,8 @@ class Parity:
     flips: int
     store_f1: float | None
     export_f1: float | None
+    rounded: int = 0
+    layers: int = 0
 
     @property
     def change(self) -> float:
@@ -69,24 +73,58 @@ class Parity:
         """Plain JSON values."""
         return asdict(self)
 
+    def beyond(self, limits: Limits) -> list[str]:
+        """By how much each limit is passed that is; empty if none is."""
+        found = []
+        if self.gap > limits.gap:
+            found.append(f"a logit differs by {self.gap:.2g} (at most {limits.gap:.2g})")
+        if self.flips > limits.flips * self.examples:
+            found.append(f"{self.flips} of {self.examples} answers changed (at most {limits.flips:.2%})")
+        if -self.change > limits.drop:
+            found.append(f"macro-F1 fell by {-self.change:.4f} (at most {limits.drop:.4f})")
+        return found
+
     def require(self, limits: Limits) -> None:
         """Refuses what lies beyond the limits.
 
         Raises:
             ParityError: It does; the message says by how much.
         """
-        beyond = []
-        if self.gap > limits.gap:
-            beyond.append(f"a logit differs by {self.gap:.2g} (at most {limits.gap:.2g})")
-        if self.flips > limits.flips * self.examples:
-            beyond.append(f"{self.flips} of {self.examples} answers changed (at most {limits.flips:.2%})")
-        if -self.change > limits.drop:
-            beyond.append(f"macro-F1 fell by {-self.change:.4f} (at most {limits.drop:.4f})")
-        if beyond:
+        if beyond := self.beyond(limits):
             raise ParityError(
                 f"the exported model does not answer as the store does: {'; '.join(beyond)}; nothing was written",
                 fix="use another format, or raise the limit if you can live with it (--max-gap, --max-flips, --max-drop)",
             )
+
+
+class Gate:
+    """The store's answers to some texts, asked for once, and how far an export may be from them.
+
+    Args:
+        store: The store's logits for some examples.
+        sets: Examples by name; a set counts for the macro-F1 if it is labelled.
+        texts: Where they come from.
+        limits: How far.
+    """
+
+    def __init__(self, store: Logits, sets: Mapping[str, Sequence[Example]], texts: str, limits: Limits) -> None:
+        self._sets, self._texts, self.limits = sets, texts, limits
+        self._answers = [store(examples) for examples in sets.values()]
+
+    def compare(self, export: Logits) -> Parity:
+        """Asks an export about the same texts."""
+        answers = iter(self._answers)
+        return compare(lambda _: next(answers), export, self._sets, self._texts)
+
+    def check(self, export: Logits) -> Parity:
+        """The same, and refuses what lies beyond the limits.
+
+        Raises:
+            ParityError: It does.
+        """
+        parity = self.compare(export)
+        parity.require(self.limits)
+        return parity
 
 
 def compare(store: Logits, export: Logits, sets: Mapping[str, Sequence[Example]], texts: str) -> Parity:

@@ -2,12 +2,13 @@
 
 Steps that are fixed at export make an answer independent of what else is in its batch. Before rounding, a layer's input is
 divided by, and its weight multiplied by, a factor per column, so that neither has to stretch its steps over a few large
-columns (Xiao et al. 2023, "SmoothQuant"). A layer that is still off by too much is left in 32 bits.
+columns (Xiao et al. 2023, "SmoothQuant"). A layer that is still off by too much is left in 32 bits, and so are the next
+ones, the most sensitive first, until the answers are those of the store (`fewer`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +20,12 @@ from classic.types import Example
 _STRENGTHS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # how much of the input's unevenness is moved into the weight
 _TOLERANCE = 0.02  # largest error of a product, relative to its size
 _ROWS = 1024  # tokens per layer that strengths are compared on
+_SHARES = (1.0, 0.85, 0.7, 0.5, 0.3)  # of the layers that may be rounded; fewer are no use
 _BATCH = 32
 
 
 def choose_ranges(folded: Folded, examples: Sequence[Example]) -> dict[str, Range]:
-    """The layers to compute in 8 bits and how, by name. Layers not in it stay in 32 bits.
+    """The layers to compute in 8 bits and how, by name, the least sensitive first. Layers not in it stay in 32 bits.
 
     Args:
         folded: The network.
@@ -45,7 +47,14 @@ def choose_ranges(folded: Folded, examples: Sequence[Example]) -> dict[str, Rang
         for hook in hooks:
             hook.remove()
     found = {name: _best(layers[name].weight.detach(), seen[name]) for name in layers}
-    return {name: chosen for name, (chosen, error) in found.items() if error <= _TOLERANCE}
+    ranked = sorted(found.items(), key=lambda entry: entry[1][1])
+    return {name: chosen for name, (chosen, error) in ranked if error <= _TOLERANCE}
+
+
+def fewer(ranges: dict[str, Range]) -> Iterator[dict[str, Range]]:
+    """All of the ranges, then fewer and fewer: those of the most sensitive layers go first."""
+    for share in _SHARES:
+        yield dict(list(ranges.items())[: max(1, round(share * len(ranges)))])
 
 
 class _Seen:

@@ -11,7 +11,7 @@ import numpy as np
 
 from classic.errors import InputError, StoreError
 from classic.runtime.answering import Answering, as_prediction, like_length, unknown_domain
-from classic.runtime.folder import MODEL, TOKENIZER, read_card
+from classic.runtime.folder import MODEL, TOKENIZER, Card, read_card
 from classic.runtime.pairs import Pair, PairReader
 from classic.types import Example, Prediction
 
@@ -28,13 +28,14 @@ class ExportedPredictor(Answering):
     Args:
         folder: The exported folder; its files are checked against their sha256 first.
         threads: CPU threads; all cores if none are given.
+        card: What `read_card` gave, by somebody who has checked the files just now.
     """
 
-    def __init__(self, folder: Path | str, threads: int | None = None) -> None:
+    def __init__(self, folder: Path | str, threads: int | None = None, card: Card | None = None) -> None:
         if threads is not None and threads < 1:
             raise InputError(f"{threads} threads", fix="give at least 1")
         folder = Path(folder)
-        self.card = read_card(folder)
+        self.card = card or read_card(folder)
         self.version = self.card.version
         self._reader = PairReader(folder / TOKENIZER, self.card.max_length, self.card.segments, self.card.pad_id)
         self._session = _open_session(folder / MODEL, threads)

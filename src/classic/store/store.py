@@ -6,6 +6,7 @@
     current                 number and manifest's sha256 of the version in use; the only thing that ever changes
     scores/0003.json        scores of a version on data sets it was evaluated on, numbers only
     work/                   checkpoint of a domain in training; gone when it is published
+    exports/0003/           the version in use for quick answers (`classic.prediction.kept`); may be deleted
 
 A version holds only what its domain changed (`classic.store.delta`). Its manifest has the sha256 of its files and of its
 parent's manifest, version 0 has the sha256 of store.json, and the pointer that of the manifest it points at: the

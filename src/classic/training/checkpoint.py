@@ -36,6 +36,7 @@ class Checkpoint:
         owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(counters, sort_keys=True)
         header = {"job": self.job, "counters": text, "sha256": _digest(owned, text)}
+        header["threads"] = str(torch.get_num_threads())
         write_bytes(self.path, save(owned, metadata=header))
 
     def load(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
@@ -53,6 +54,15 @@ class Checkpoint:
         if header.get("sha256") != _digest(tensors, header.get("counters", "")):
             return None
         return tensors, json.loads(header["counters"])
+
+
+def threads_of(path: Path) -> int | None:
+    """The number of threads a checkpoint was written with, which it must be taken up with; None if there is none."""
+    try:
+        with safe_open(str(path), framework="pt") as handle:
+            return int((handle.metadata() or {})["threads"])
+    except (OSError, SafetensorError, KeyError, ValueError):
+        return None
 
 
 def _digest(tensors: dict[str, torch.Tensor], counters: str) -> str:

@@ -258,7 +258,7 @@ def test_a_wrong_answer_becomes_a_row_of_the_next_lesson(page: Page) -> None:
     said = (page.locator(".verdict").text_content() or "").split()[1]
     right = "neutral" if said != "neutral" else "negative"
     page.get_by_text("Wrong?").click()
-    page.get_by_role("button", name=right).click()
+    page.get_by_role("button", name=right, exact=True).click()
     expect(page.get_by_text(f"Noted as {right}, for the next lesson.")).to_be_visible()
     go(page, "Teach")
     expect(page.get_by_text("1 answer corrected in Try.")).to_be_visible()
@@ -317,6 +317,7 @@ def test_waiting_for_the_first_domain_tells_the_jobs_own_estimate(
     ).json()
     expect(page.locator("#answers-state")).to_contain_text("The first domain is being learned; about")
     page.get_by_role("link", name="Watch it").click()
-    expect(page.get_by_text("Epoch 1 of", exact=False).or_(page.get_by_text("Epoch"))).to_be_visible()
-    expect(page.get_by_text("ce ", exact=False)).to_be_hidden()  # terms of the loss: for those who ask
+    expect(page.get_by_text("of 5000, batch")).to_be_visible()
+    expect(page.locator(".terms p")).to_be_hidden()  # terms of the loss: for those who ask
+    expect(page.locator(".terms p")).to_contain_text("ce")
     httpx2.post(f"{address.partition('#')[0]}v1/jobs/{started['id']}/cancel", headers=BEARER, trust_env=False)

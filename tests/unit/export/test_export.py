@@ -11,8 +11,8 @@ import pytest
 from classic.errors import IncompatibleError, InputError
 from classic.export import export_store
 from classic.export.graph import write_graph
-from classic.export.parity import Limits, ParityError, compare
-from classic.export.rounding import choose_ranges
+from classic.export.parity import Limits, Parity, ParityError, compare
+from classic.export.rounding import choose_ranges, fewer
 from classic.learning.learner import load_learner, open_or_create
 from classic.learning.teach import teach
 from classic.prediction.folding import fold
@@ -95,6 +95,31 @@ def test_layers_that_round_badly_stay_in_32_bits(
     assert len(choose_ranges(folded, texts["soup"])) == 2 * 8
 
 
+def test_the_most_sensitive_layers_go_back_to_32_bits_until_the_gate_lets_the_rest_pass(
+    taught_path: Path, tmp_path: Path, texts: dict[str, tuple[Example, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def beyond(parity: Parity, _: Limits) -> list[str]:
+        tried.append(parity.rounded)
+        return ["too many changed"] if parity.rounded > 10 else []
+
+    monkeypatch.setattr("classic.export.rounding._TOLERANCE", 1.0)
+    monkeypatch.setattr(Parity, "beyond", beyond)
+    export_store(Store.open(taught_path), tmp_path / "out", "int8", sets=texts, calibration=texts["soup"])
+    assert tried == [16, 14, 11, 8, 8]  # the last is the gate's own word
+    card = ExportedPredictor(tmp_path / "out").card
+    assert (card.parity["rounded"], card.parity["layers"]) == (8, 16)
+
+
+def test_the_least_sensitive_layers_come_first(taught_path: Path, texts: dict[str, tuple[Example, ...]]) -> None:
+    folded = fold(load_learner(Store.open(taught_path)))
+    ranges = choose_ranges(folded, texts["soup"])
+    parts = list(fewer(ranges))
+    assert list(parts[0]) == list(ranges) and len(parts[-1]) < len(parts[0])
+    assert all(list(part) == list(ranges)[: len(part)] for part in parts)
+
+
 def test_beyond_the_limits_nothing_is_written(
     taught_path: Path, tmp_path: Path, texts: dict[str, tuple[Example, ...]]
 ) -> None:
@@ -143,7 +168,9 @@ def test_what_cannot_be_exported_is_refused(taught_path: Path, tmp_path: Path) -
         export_store(store, tmp_path)
     with pytest.raises(InputError, match="whatever the domain"):
         export_store(store, tmp_path / "out", domain="soup")
-    with pytest.raises(IncompatibleError, match="adapters, which no class of transformers computes"):
+    with pytest.raises(
+        IncompatibleError, match="no class of transformers computes the adapters of a model on backbone"
+    ):
         export_store(store, tmp_path / "out", "hf")
     assert list(tmp_path.iterdir()) == []
 

@@ -21,7 +21,7 @@ export function answerCard(text, name, aspect, { remove, stop, correct, correcte
   return h("article", { class: `answer ${answer.polarity}${unsure || answer.unfamiliar ? " doubtful" : ""}` },
     h("header", {},
       h("h3", { dir: "auto" }, name),
-      h("p", { class: "verdict" }, h("span", { "aria-hidden": "true" }, SIGNS[answer.polarity]), ` ${answer.polarity}`, unsure ? h("span", { class: "badge doubt" }, "unsure") : null),
+      h("p", { class: "verdict" }, h("span", { "aria-hidden": "true" }, SIGNS[answer.polarity]), ` ${answer.polarity}`, unsure ? [" ", h("span", { class: "badge doubt" }, "unsure")] : null),
       h("button", { type: "button", class: "quiet remove", "aria-label": `Remove ${name}`, on: { click: remove } }, "×")),
     unsure || answer.unfamiliar ? doubts(answer, unsure) : null,
     h("dl", { class: "shares" }, POLARITIES.map((polarity) => share(polarity, answer.probabilities[polarity]))),

@@ -51,8 +51,9 @@ export function makePreview(place, onStart) {
     const table = !changed && (report.file_error || report.bad) ? await asTable(file) : null;
     const unread = table && (report.count === 0 || report.bad === report.count); // then the columns are probably others
     const mapping = table ? mappingForm(table, { labelled: true, submit: "Look at the rows" }, checkRows) : null;
-    put(place, title, summary(report),
-      report.file_error ? fileError(report.file_error) : null,
+    put(place, title,
+      unread ? h("p", { class: "note", role: "status" }, "Its columns are not the usual ones (sentence, aspect, polarity). Say which is what, and it can be taught.") : summary(report),
+      report.file_error && !unread ? fileError(report.file_error) : null,
       unread ? mapping : null,
       report.bad && !unread ? mending(report, whole) : null,
       mapping && !unread ? h("details", {}, h("summary", {}, "Are the columns meant differently?"), mapping) : null,

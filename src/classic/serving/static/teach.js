@@ -88,7 +88,7 @@ function showCorrections() {
   const button = (label, act) => h("button", { type: "button", class: "small", on: { click: act } }, label);
   const file = () => Object.assign(new File([asJsonl(rows)], "corrections.jsonl"), { corrections: true });
   put(byId("corrections"),
-    h("p", {}, h("strong", {}, `${count(rows.length, "answer")} corrected in Try.`), " They go along with the next file you teach, or can be a lesson of their own."),
+    h("p", {}, h("strong", {}, `${count(rows.length, "answer")} corrected in Try.`), " What you corrected goes along with the next file you teach, or can be a lesson of its own."),
     h("p", { class: "actions" }, button("Look at them", () => preview.take(file())), button("Download", () => save(file(), "corrections.jsonl")), button("Forget them", forgetCorrections)));
 }
 
