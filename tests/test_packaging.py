@@ -28,8 +28,8 @@ def brought_by(extra: str) -> set[str]:
     """The distributions that an extra names, itself or through others; not what those need in turn."""
     found: set[str] = set()
     for requirement in project()["optional-dependencies"][extra]:
-        inner = re.fullmatch(r"classic-asc\[(\w+)\]", requirement)
-        found |= brought_by(inner[1]) if inner else {name_of(requirement)}
+        inner = re.fullmatch(r"classic-asc\[([\w,]+)\]", requirement)
+        found |= set().union(*map(brought_by, inner[1].split(","))) if inner else {name_of(requirement)}
     return found
 
 
