@@ -15,7 +15,7 @@ LAYERS: tuple[set[str], ...] = (
     {"backbones", "batching", "model", "methods"},
     {"training", "evaluation"},
     {"systems", "store", "learning", "prediction"},
-    {"benchmark", "export", "report"},
+    {"audit", "benchmark", "export", "report", "estimator"},
     {"cli", "serving"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

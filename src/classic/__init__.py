@@ -9,8 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from classic._version import __version__
+from classic.errors import NEEDED_TO_LEARN, MissingExtraError
 
 _HOMES = {
+    "AspectClassifier": "classic.estimator",
     "Example": "classic.types",
     "Polarity": "classic.types",
     "Prediction": "classic.types",
@@ -18,8 +20,10 @@ _HOMES = {
     "Store": "classic.store.store",
     "SystemConfig": "classic.systems.system",
     "Task": "classic.types",
+    "evaluate": "classic.prediction.testing",
     "learn_sequence": "classic.learning.sequence",
     "load_task": "classic.data",
+    "make_task": "classic.data",
     "open_or_create": "classic.learning.learner",
     "read_examples": "classic.data",
     "teach": "classic.learning.teach",
@@ -30,7 +34,15 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the keys are strings
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        try:
+            return getattr(import_module(_HOMES[name]), name)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing not in NEEDED_TO_LEARN:
+                raise
+            raise MissingExtraError(
+                f"classic.{name} needs {missing}, which is not installed", fix="pip install 'classic-asc[learn]'"
+            ) from None
     raise AttributeError(f"module 'classic' has no attribute {name!r}")
 
 

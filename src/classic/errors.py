@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -50,6 +51,7 @@ class DataError(InputError):
         self.line = line
         self.column = column
         self.expected = expected
+        self.told = f"line {line}: {what}" if line is not None else what
         place = self.path
         if line is not None:
             place += f":{line}"
@@ -59,6 +61,31 @@ class DataError(InputError):
         if expected:
             text += f"\n  Expected: {expected}"
         super().__init__(text, fix=fix)
+
+
+MOST_SHOWN = 20
+
+
+def several(errors: Sequence[DataError], count: int) -> DataError:
+    """One error for all bad rows of a file: at the place of the first, with the first twenty named and the rest counted.
+
+    Args:
+        errors: The first of them, at least one.
+        count: How many there are.
+    """
+    first = errors[0]
+    if count == 1:
+        return first
+    listed = [f"\n  {_place(error)}: {error.problem}" for error in errors[:MOST_SHOWN]]
+    rest = count - len(listed)
+    what = f"{count:,} rows cannot be used{''.join(listed)}" + (f"\n  and {rest:,} more" if rest else "")
+    return DataError(
+        what, path=first.path, line=first.line, column=first.column, expected=first.expected, fix=first.fix
+    )
+
+
+def _place(error: DataError) -> str:
+    return "line " + ":".join(str(part) for part in (error.line, error.column) if part is not None)
 
 
 class StoreError(ClassicError):
@@ -93,6 +120,14 @@ class TrainingError(ClassicError):
 
 class IncompatibleError(InputError):
     """Two parts that cannot work together were asked to (a method and a backbone, a scenario and a rule)."""
+
+
+NEEDED_TO_LEARN = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
+"""What the extra `learn` brings and a light installation lacks."""
+
+
+class MissingExtraError(InputError, ModuleNotFoundError):
+    """A part was asked for whose extra is not installed."""
 
 
 def unknown_name(kind: str, name: str, known: list[str], *, where: str = "") -> InputError:

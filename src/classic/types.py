@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classic.errors import InputError
+from classic.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,8 +64,20 @@ class Example:
 
 
 def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
-    """An example to be predicted, from an aspect term or its span; refuses what cannot be meant."""
+    """An example to be predicted, from an aspect term or its span; refuses what cannot be meant.
+
+    >>> example_about("Soft bed, noisy lift.", "lift").span
+    (16, 20)
+    """
+    if not isinstance(sentence, str) or not isinstance(aspect, str | tuple):
+        wrong = aspect if isinstance(sentence, str) else sentence
+        raise InputError(
+            f"a value of type {type(wrong).__name__} is no {'aspect' if isinstance(sentence, str) else 'sentence'}",
+            fix="give the sentence as text, and an aspect as text or as its span (start, end)",
+        )
     if isinstance(aspect, tuple):
+        if len(aspect) != 2 or not all(type(each) is int for each in aspect):
+            raise InputError(f"{aspect!r} is no span", fix="give two whole numbers: (start, end)")
         start, end = aspect
         if not 0 <= start < end <= len(sentence):
             raise InputError(
@@ -160,6 +172,36 @@ class Step:
         return (self.epoch * self.batches + self.batch) / last if last > 0 else 1.0
 
 
+class _Shares(NamedTuple):
+    positive: float
+    negative: float
+    neutral: float
+
+
+class Probabilities(_Shares):
+    """The probability of each polarity: a tuple in logit order whose parts also have names.
+
+    >>> shares = Probabilities(0.7, 0.2, 0.1)
+    >>> shares.positive, shares["negative"], shares[2]
+    (0.7, 0.2, 0.1)
+    >>> dict(shares)
+    {'positive': 0.7, 'negative': 0.2, 'neutral': 0.1}
+    """
+
+    __slots__ = ()
+
+    def keys(self) -> tuple[str, ...]:
+        """The names, so that ``dict`` takes it."""
+        return self._fields
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            if key not in self._fields:
+                raise unknown_name("polarity", key, list(self._fields))
+            key = self._fields.index(key)
+        return super().__getitem__(key)
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What the predictor says about one aspect.
@@ -169,7 +211,7 @@ class Prediction:
         aspect: The aspect term.
         span: Character range of the aspect, if it is known or the aspect occurs exactly once.
         polarity: The most probable polarity.
-        probabilities: Calibrated probability of each polarity, in logit order.
+        probabilities: Calibrated probability of each polarity: ``answer.probabilities.positive`` or ``["positive"]``.
         nearest_domain: The learned domain the sentence resembles most.
         unfamiliar: Whether the sentence is unlike everything that was learned.
         truncated: Whether the sentence was too long and only its beginning was read.
@@ -179,8 +221,13 @@ class Prediction:
     aspect: str
     span: tuple[int, int] | None
     polarity: Polarity
-    probabilities: tuple[float, float, float]
+    probabilities: Probabilities
     nearest_domain: str
     unfamiliar: bool
     truncated: bool = False
     version: int = field(default=0)
+
+    @property
+    def aspect_found(self) -> bool:
+        """Whether the aspect occurs in the sentence; an answer about one that does not is a guess."""
+        return self.span is not None or self.aspect.casefold() in self.sentence.casefold()

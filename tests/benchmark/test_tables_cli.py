@@ -112,3 +112,18 @@ def test_what_is_chosen_is_what_is_shown(results: Path) -> None:
     found = bench("table", "main", "--systems", NCL, "--orders", "1-2", "--results", results, "--format", "markdown")
     assert "1 of 2 runs; budget quick; order 2, seed 0" in found.stdout
     assert "0.4000" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--orders", "9-99", "there is no task order 20"),
+        ("--orders", "4-0", "not a list of numbers"),
+        ("--systems", "nosuch@bert_adapter", "nosuch"),
+        ("--systems", "ncl@nowhere", "nowhere"),
+    ],
+)
+def test_what_does_not_exist_is_refused(results: Path, option: str, value: str, told: str) -> None:
+    found = bench("table", "main", option, value, "--results", results)
+    assert isinstance(found.exception, InputError)
+    assert told in str(found.exception)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -232,6 +233,59 @@ def test_scoring_keeps_numbers_only(store: Path, data: Path) -> None:
     assert sum(count for _, _, count in scores["soup"]["pairs"]) == 12
 
 
+def test_scores_come_with_classes_confusions_and_intervals(store: Path, data: Path) -> None:
+    named = f"soup={data / 'soup'}"
+    shown = ok("evaluate", store, named, "--threads", 1).out
+    for word in ("95 % intervals", "classes and confusions", "precision", "said negative"):
+        assert word in shown
+    found = ok("evaluate", store, named, "--json", "--threads", 1).json["2"]["soup"]
+    assert sum(map(sum, found["confusion"])) == found["examples"] == 12
+    assert found["intervals"]["accuracy"][0] <= found["accuracy"] <= found["intervals"]["accuracy"][1]
+    told = ok("report", store, "--json").json["details"]["soup"]
+    assert {key: told[key] for key in ("confusion", "classes")} == {key: found[key] for key in ("confusion", "classes")}
+    card = ok("store", "card", store, "--markdown").out
+    assert "said negative" in card
+    assert "95 % interval" in card
+
+
+def test_scores_of_an_unknown_domain_are_refused(store: Path, data: Path) -> None:
+    told = refused("evaluate", store, f"suop={data / 'soup'}", "--threads", 1)
+    assert "did you mean 'soup'" in told
+    assert "as PATH" in told
+
+
+def test_an_export_is_scored_as_the_store_is(store: Path, data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    ok("export", store, "-o", tmp_path / "toy.onnx", "--threads", 1)
+    named = f"soup={data / 'soup'}"
+    there = ok("evaluate", tmp_path / "toy.onnx", named, "--json", "--threads", 1).json
+    assert there == ok("evaluate", store, named, "--json", "--threads", 1).json
+    assert "did you mean 'soup'" in refused("evaluate", tmp_path / "toy.onnx", f"suop={data / 'soup'}")
+    told = refused("store", "list", tmp_path / "toy.onnx", code=1)
+    assert "is an exported folder, not a store" in told
+    assert "classic learn" not in told
+
+
+@pytest.mark.parametrize("name", ["", " ", "../evil", "a/b", "a\nb", "x" * 81, ".", " a", "<b>"])
+def test_a_name_that_is_none_is_refused(data: Path, tmp_path: Path, name: str) -> None:
+    told = refused("learn", tmp_path / "new.store", data / "soup", "--domain", name)
+    assert "cannot be the name of a domain" in told
+    assert not (tmp_path / "new.store").exists()
+
+
+def test_errors_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    err = call("learn", tmp_path / "new.store", tmp_path, "--domain", "x" * 81).err
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", err)
+    assert "letters, digits, spaces" in plain
+
+
+def test_the_placeholder_of_a_help_is_shown() -> None:
+    for command in ("demo", "starter"):
+        assert "OUT_DIR/DOMAIN/" in ok("data", command, "--help").out
+
+
 def two_clauses(data: Path) -> list[dict[str, str]]:
     """Test sentences of two domains in pairs, each asked about both of its aspects."""
     parts = []
@@ -256,7 +310,7 @@ def test_scores_are_those_of_the_answers(store: Path, data: Path, tmp_path: Path
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     said = ok("predict", store, file, "--format", "jsonl", "--threads", 1, *option).lines
     right = sum(answer["polarity"] == row["polarity"] for answer, row in zip(said, rows, strict=True))
-    found = ok("evaluate", store, f"pairs={file}", "--no-save", "--json", "--threads", 1, *option).json
+    found = ok("evaluate", store, file, "--no-save", "--json", "--threads", 1, *option).json
     assert found["2"]["pairs"]["accuracy"] == pytest.approx(right / len(rows))
 
 

@@ -155,6 +155,23 @@ def test_what_needs_torch_says_how_to_install_it(
     assert not new.exists()
 
 
+@pytest.mark.parametrize("name", ["teach", "Predictor", "AspectClassifier"])
+def test_python_names_the_extra_as_the_command_line_does(name: str) -> None:
+    done = run_light(f"try:\n    from classic import {name}\nexcept ImportError as error:\n    print(error)\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"classic.{name} needs torch, which is not installed")
+    assert "pip install 'classic-asc[learn]'" in done.stdout
+
+
+def test_an_export_is_evaluated_without_torch(folder: Path, tmp_path: Path, toy_tasks: tuple[Task, ...]) -> None:
+    write_examples(toy_tasks[0].test, tmp_path / "test.csv")
+    done = run_light(
+        f"from classic import evaluate\nprint(evaluate({str(folder)!r}, {str(tmp_path / 'test.csv')!r}).accuracy)"
+    )
+    assert done.returncode == 0, done.stderr
+    assert 0 <= float(done.stdout) <= 1
+
+
 def test_a_module_of_no_extra_is_a_bug_and_shown_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> None:
         raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import logging
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from classic.serving import guard
 from classic.serving.guard import PREDICT_BYTES, TEACH_BYTES
 from classic.serving.jobs import read_token
+from classic.serving.problems import ApiError
 
 from .conftest import BEARER, Serve
 
@@ -179,3 +182,25 @@ def test_the_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -
     assert read_token(tmp_path / "service", None) == token and len(token) >= 43
     assert (tmp_path / "service" / "token").stat().st_mode & 0o777 == 0o600
     assert read_token(tmp_path / "service", "given") == "given"
+
+
+@pytest.mark.parametrize("first", [None, b"half"])
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, first: bytes | None) -> None:
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+
+    async def work() -> None:
+        pieces = [first] if first else []
+
+        async def receive() -> dict[str, object]:
+            if pieces:
+                return {"type": "http.request", "body": pieces.pop(), "more_body": True}
+            await asyncio.Event().wait()  # for ever
+            return {}
+
+        limited = guard._limited(receive, 1000)
+        while True:
+            await limited()
+
+    with pytest.raises(ApiError) as refused:
+        asyncio.run(asyncio.wait_for(work(), 30))
+    assert (refused.value.status, refused.value.code) == (408, "too_slow")

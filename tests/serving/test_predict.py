@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from classic.data.starter import HELD_OUT
 from classic.learning.learner import open_or_create
 from classic.learning.sequence import learn_sequence
 from classic.prediction.predictor import Predictor
@@ -68,11 +70,36 @@ def test_words_say_what_the_answer_loses_without_them(client: TestClient, taught
 
 def test_taking_out_words_moves_the_span_along() -> None:
     example = Example("good soup, soup bad", "soup", None, (11, 15))
-    words = [(0, 4), (5, 9), (11, 15), (16, 19)]
-    assert _without(example, words, [0, 1, 1, 1]) == Example(" soup, soup bad", "soup", None, (7, 11))
-    assert _without(example, words, [1, 1, 1, 0]) == Example("good soup, soup ", "soup", None, (11, 15))
-    assert _without(example, words, [1, 1, 0, 1]).span is None
-    assert _without(Example("soup", "soup"), [(0, 4)], [0]).sentence == "."
+    assert _without(example, (0, 4)) == Example(" soup, soup bad", "soup", None, (7, 11))
+    assert _without(example, (16, 19)) == Example("good soup, soup ", "soup", None, (11, 15))
+    assert _without(example, (11, 15)).span is None
+    assert _without(Example("soup", "soup"), (0, 4)).sentence == "."
+
+
+def test_a_text_that_would_cost_too_much_is_answered_but_not_explained(client: TestClient) -> None:
+    long = " ".join(["the screen is good and the soup is bad"] * 20)
+    found = ask(client, {"sentence": long, "aspects": ["screen", "soup"]}, attributions=True)
+    for said in found["results"][0]["aspects"]:  # type: ignore[index]
+        assert said["words"] is None and said["too_long_to_explain"]
+    (said,) = ask(client, {"sentence": SENTENCE, "aspects": ["soup"]})["results"][0]["aspects"]  # type: ignore[index]
+    assert said["words"] is None and not said["too_long_to_explain"]
+
+
+def test_an_explanation_nobody_waits_for_is_not_computed(client: TestClient) -> None:
+    service = client.app.state.service  # type: ignore[attr-defined]
+    asked: list[int] = []
+    usual = service.live.ask
+
+    async def ask_and_leave(predictor: object, questions: list[object], seconds: float) -> object:
+        asked.append(len(questions))
+        if len(asked) == 2:
+            raise TimeoutError
+        return await usual(predictor, questions, seconds)
+
+    service.live.ask = ask_and_leave
+    body = {"inputs": [{"sentence": " ".join([SENTENCE] * 4), "aspects": ["screen"]}], "attributions": True}
+    assert client.post("/v1/predict", json=body).status_code == 504
+    assert asked == [1, 8]  # the answer, and the first few of its 36 words
 
 
 @pytest.mark.parametrize(
@@ -159,3 +186,28 @@ def test_probes_and_metrics(client: TestClient) -> None:
     text = client.get("/metrics").text
     assert "classic_predictions_total 3.0" in text and "classic_live_version 3.0" in text
     assert 'classic_requests_total{method="POST",route="/v1/predict",status="200"} 1.0' in text
+
+
+def test_examples_come_from_what_is_learned_and_are_answered_rightly(
+    serve: Serve,
+    tmp_path: Path,
+    quick_system: SystemConfig,
+    toy_tasks: tuple[Task, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = dataclasses.replace(toy_tasks[0], name="starter")
+    learn_sequence(tmp_path / "starter.store", [task], quick_system)
+    client = serve(tmp_path / "starter.store")
+    monkeypatch.setattr("classic.serving.examples._RIGHT", 1.0)
+    assert client.get("/v1/examples").json() == {"version": 1, "examples": []}  # none is answered as surely as that
+    client.app.state.service.examples = None  # type: ignore[attr-defined]
+    monkeypatch.setattr("classic.serving.examples._RIGHT", 0.0)
+    found = client.get("/v1/examples").json()["examples"]
+    assert len(found) == 4 and {each["domain"] for each in found} == {"starter"}
+    assert {each["subject"] for each in found} <= set(HELD_OUT)
+    for each in found:
+        assert all(each["sentence"][span["start"] : span["end"]].strip() for span in each["aspects"])
+
+
+def test_rows_that_people_taught_are_no_examples(client: TestClient) -> None:
+    assert client.get("/v1/examples").json() == {"version": 3, "examples": []}

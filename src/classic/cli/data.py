@@ -123,8 +123,8 @@ def convert(
 ) -> None:
     """Convert a data file of any known format to CSV, TSV or JSONL.
 
-    Known formats: the authors' JSON, SemEval-2014 XML, Hu & Liu annotations (also inside a zip:
-    FILE.zip/MEMBER), CSV, TSV, JSONL, Parquet and PyABSA blocks, told apart by their content.
+    Known formats: CSV, TSV, JSONL, Excel, Parquet, SemEval-2014/15/16 XML, Hu & Liu annotations (also inside a zip:
+    FILE.zip/MEMBER), the authors' JSON, PyABSA blocks, ASTE and quad lines, told apart by their content.
 
     In CSV a quote is put before cells that begin with = + - @, tab or line end, so that no spreadsheet
     runs them as formulas. JSONL, and CSV with --raw, keep every text as it is.
@@ -153,7 +153,7 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Is made if it does not exist.")],
     force: ForceOption = False,
 ) -> None:
-    """Write the six demo domains as CSV files to play with: OUT_DIR/<domain>/{train,valid,test}.csv."""
+    """Write the six demo domains as CSV files to play with: OUT_DIR/DOMAIN/{train,valid,test}.csv."""
     _refuse_existing(_targets(folder, DEMO_DOMAINS), force)
     for name in DEMO_DOMAINS:
         _write_task(load_demo(name), folder / name, "csv")
@@ -166,7 +166,7 @@ def starter(
     form: Annotated[str, typer.Option("--format", help="jsonl, csv or tsv.")] = "jsonl",
     force: ForceOption = False,
 ) -> None:
-    """Write the starter corpus: 36 everyday domains, free for all uses (CC0), as OUT_DIR/<domain>/all.jsonl."""
+    """Write the starter corpus: 36 everyday domains, free for all uses (CC0), as OUT_DIR/DOMAIN/all.jsonl."""
     if f".{form}" not in WRITABLE:
         raise unknown_name("format", form, [suffix.removeprefix(".") for suffix in WRITABLE])
     files = {domain: folder / domain / f"all.{form}" for domain in starter_domains()}

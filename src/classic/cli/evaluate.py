@@ -7,12 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from classic.cli.options import AsJson, Device, StorePath, Threads, WholeSentences, prepare_torch, print_json
-from classic.errors import InputError
+from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch, print_json
+from classic.errors import InputError, unknown_name
+from classic.types import POLARITIES, Example
+
+_METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1", "own_f1": "own F1"}
 
 
 def evaluate(
-    store: StorePath,
+    store: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of the store, or a folder that `classic export` wrote.", metavar="STORE", show_default=False
+        ),
+    ],
     data: Annotated[
         list[str],
         typer.Argument(
@@ -33,20 +41,36 @@ def evaluate(
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Score the current version, or all of them, on labelled test data.
+    """Score a store or an exported folder on labelled test data: scores with intervals, every class, the confusions.
 
-    Answers are those of `classic predict`. Two macro-F1 are given: over the classes that occur in truth or answers (the
-    paper's), and over the classes the data really has, where a stray answer is simply an error.
+    NAME is a learned domain; data of no learned domain is given as PATH alone. Answers are those of `classic predict`.
+    Two macro-F1 are given: over the classes that occur in truth or answers (the paper's), and over the classes the data
+    really has, where a stray answer is simply an error.
 
     Example:
         classic evaluate reviews.store camera=camera_test.csv phone=phone_test.csv --all-versions
     """
+    sets = _read_sets(data)
+    from classic.runtime.folder import is_exported
+
+    if is_exported(store):
+        if every or version is not None:
+            raise InputError("an exported folder holds one version", fix="leave the option out, or name the store")
+        found = _score_export(store, sets, threads, clauses=not whole)
+    else:
+        found = _score_store(store, sets, version, every, save, prepare_torch(threads, device), clauses=not whole)
+    if as_json:
+        print_json(found)
+        return
+    show_scores(found)
+
+
+def _read_sets(data: list[str]) -> dict[str, tuple[bool, list[Example]]]:
+    """The examples by name, each with whether the name was given as that of a domain."""
     from classic.data import read_examples
     from classic.data.tasks import split_files
-    from classic.store.store import Store
 
-    opened = Store.open(store)
-    sets = {}
+    sets: dict[str, tuple[bool, list[Example]]] = {}
     for entry in data:
         name, separator, path = entry.partition("=")
         file = Path(path if separator else entry)
@@ -55,42 +79,116 @@ def evaluate(
             if "test" not in files:
                 raise InputError(f"{file} has no test file", fix="give the file itself")
             file = files["test"]
-        sets[name if separator else file.stem] = read_examples(file)
-    where = prepare_torch(threads, device)
-    from classic.evaluation.scores import score
-    from classic.learning.learner import load_learner
-    from classic.learning.testing import confusion
+        key = name if separator else file.stem
+        if key in sets:
+            raise InputError(f"two sets are called {key!r}", fix="name them: NAME=PATH")
+        sets[key] = (bool(separator), read_examples(file))
+    return sets
 
+
+def _refuse_unknown(sets: dict[str, tuple[bool, list[Example]]], domains: list[str]) -> None:
+    for name, (named, _) in sets.items():
+        if named and name not in domains:
+            error = unknown_name("domain", name, domains)
+            raise InputError(error.what, fix=f"{error.fix}; data of no learned domain is given as PATH, without a name")
+
+
+def _score_export(
+    folder: Path, sets: dict[str, tuple[bool, list[Example]]], threads: int | None, *, clauses: bool
+) -> dict[int, dict[str, Any]]:
+    from classic.cli.progress import RowProgress
+    from classic.evaluation.details import detail
+    from classic.prediction.testing import count_answers
+    from classic.runtime import ExportedPredictor
+
+    predictor = ExportedPredictor(folder, threads)
+    predictor.clauses = clauses
+    _refuse_unknown(sets, predictor.domains)
+    found: dict[str, Any] = {}
+    with RowProgress() as progress:
+        for name, (_, examples) in sets.items():
+            progress.begin(f"testing {name}", len(examples))
+            counted = count_answers(predictor, examples, predictor.card.domain, on_answer=progress.at)
+            found[name] = detail(counted)
+    return {predictor.version: found}
+
+
+def _score_store(
+    store: Path,
+    sets: dict[str, tuple[bool, list[Example]]],
+    version: int | None,
+    every: bool,
+    save: bool,
+    device: str,
+    *,
+    clauses: bool,
+) -> dict[int, dict[str, Any]]:
+    from classic.cli.progress import RowProgress
+    from classic.evaluation.details import detail
+    from classic.learning.testing import confusion
+    from classic.prediction.predictor import Predictor
+    from classic.prediction.testing import count_answers
+    from classic.store.store import Store
+    from classic.types import Scenario, TaskId
+
+    opened = Store.open(store)
+    if not opened.domains():
+        raise InputError(f"{store} has not learned any domain yet", fix="teach it one with `classic learn`")
+    _refuse_unknown(sets, opened.domains())
     numbers = [v.number for v in opened.chain(version)] if every else [opened.current if version is None else version]
     found: dict[int, dict[str, Any]] = {}
-    for number in numbers:
-        learner = load_learner(opened, number, where)
-        if not learner.domains:
-            raise InputError(f"{store} has not learned any domain yet", fix="teach it one with `classic learn`")
-        counted = {name: confusion(learner, name, examples, clauses=not whole) for name, examples in sets.items()}
-        if save:
-            opened.write_scores(number, opened.read_scores(number) | counted)
-        found[number] = {name: score(pairs) for name, pairs in counted.items()}
-    if as_json:
-        print_json(found)
-        return
-    _show(found, {name: len(examples) for name, examples in sets.items()})
+    with RowProgress() as progress:
+        for number in numbers:
+            progress.begin(f"opening version {number}", None)
+            predictor = Predictor.open(opened, number, device)
+            predictor.clauses = clauses
+            told = predictor.learner.config.scenario is Scenario.TIL
+            counted = {}
+            for name, (_, examples) in sets.items():
+                progress.begin(f"version {number}: testing {name}", len(examples))
+                if predictor.learner.config.task_id is TaskId.ENTROPY:  # only asked for in experiments
+                    counted[name] = confusion(predictor.learner, name, examples, clauses=clauses)
+                elif not told or name in predictor.domains:
+                    counted[name] = count_answers(predictor, examples, name if told else None, on_answer=progress.at)
+            if save:
+                opened.write_scores(number, opened.read_scores(number) | counted)
+            found[number] = {name: detail(pairs) for name, pairs in counted.items()}
+    return found
 
 
-def _show(found: dict[int, dict[str, Any]], sizes: dict[str, int]) -> None:
+def show_scores(found: dict[int, dict[str, Any]]) -> None:
+    """Prints the scores of every version, and of the last one the classes and the confusions as well."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
     for number, scores in found.items():
-        table = Table(title=f"version {number}", title_justify="left")
-        for column in ("data", "examples", "accuracy", "macro-F1", "own F1"):
+        table = Table(title=f"version {number}", title_justify="left", caption="95 % intervals in brackets")
+        for column in ("data", "examples", *_METRICS.values()):
             table.add_column(column, justify="left" if column == "data" else "right")
-        rows = [(name, str(sizes[name]), score) for name, score in scores.items()]
-        for name, size, score in rows:
-            table.add_row(Text(name), size, *(f"{score[key]:.4f}" for key in ("accuracy", "macro_f1", "own_f1")))
-        if len(rows) > 1:
-            means = [sum(score[key] for _, _, score in rows) / len(rows) for key in ("accuracy", "macro_f1", "own_f1")]
+        for name, score in scores.items():
+            cells = (_with_interval(score, metric) for metric in _METRICS)
+            table.add_row(Text(name), str(score["examples"]), *cells)
+        if len(scores) > 1:
+            means = [sum(score[key] for score in scores.values()) / len(scores) for key in _METRICS]
             table.add_section()
             table.add_row("mean", "", *(f"{mean:.4f}" for mean in means), style="bold")
-        Console().print(table)
+        console.print(table)
+    last = found[max(found)] if found else {}
+    for name, score in last.items():
+        table = Table(title=Text(f"{name}: classes and confusions"), title_justify="left")
+        table.add_column("true")
+        for column in ("examples", "precision", "recall", "F1", *(f"said {polarity}" for polarity in POLARITIES)):
+            table.add_column(column, justify="right")
+        for polarity in POLARITIES:
+            if str(polarity) in score["classes"]:
+                own = score["classes"][str(polarity)]
+                shares = (f"{own[key]:.3f}" for key in ("precision", "recall", "f1"))
+                table.add_row(polarity, str(own["examples"]), *shares, *map(str, score["confusion"][polarity.column]))
+        console.print(table)
+
+
+def _with_interval(score: dict[str, Any], metric: str) -> str:
+    low, high = score["intervals"][metric]
+    return f"{score[metric]:.4f} ({low:.2f}-{high:.2f})"

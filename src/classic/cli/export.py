@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, StorePath, Threads, prepare_torch, print_json
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def export(
             "--format",
             help="onnx: 32 bits, the same answers. int8: 8 bits, smaller and faster, a few answers may differ. "
             "hf: for plain transformers, where the model allows it.",
+            autocompletion=completion.of("onnx", "int8", "hf"),
         ),
     ] = "onnx",
     on: Annotated[
@@ -35,7 +37,11 @@ def export(
     version: Annotated[int | None, typer.Option(help="Export an older version.", show_default=False)] = None,
     domain: Annotated[
         str | None,
-        typer.Option(help="Whose model; only in a store that learns task-incrementally.", show_default=False),
+        typer.Option(
+            help="Whose model; only in a store that learns task-incrementally.",
+            show_default=False,
+            autocompletion=completion.domain,
+        ),
     ] = None,
     max_gap: Annotated[
         float | None, typer.Option(help="Largest difference of a logit that is published.", show_default=False)

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, Device, Settings, StorePath, Threads, prepare_torch, print_json, read_settings
+from classic.data.tasks import check_name
 
 # Measured on Ipod, 153 examples: after the printed 30 epochs every answer was "positive", the loss still falling.
 PAPER_OVER_MINILM = (
@@ -21,7 +23,7 @@ def learn(
     path: Annotated[
         Path,
         typer.Argument(
-            help="Labelled data: a file (CSV, TSV, JSONL, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
+            help="Labelled data: a file (CSV, JSONL, Excel, Parquet, SemEval XML, ...), split 80/10/10 by sentence, or a "
             "folder with train, dev and test files.",
             metavar="DATA",
             show_default=False,
@@ -31,16 +33,23 @@ def learn(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.", show_default=False
+            help="Recipe of a NEW store: default, paper or authors. A store keeps its recipe.",
+            show_default=False,
+            autocompletion=completion.preset,
         ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="Method of a NEW store; see `classic systems`.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Method of a NEW store; see `classic systems`.", show_default=False, autocompletion=completion.method
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
-            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).", show_default=False
+            help="Of a NEW store: dil (nobody says the domain) or til (predict with --domain).",
+            show_default=False,
+            autocompletion=completion.scenario,
         ),
     ] = None,
     encoder: Annotated[
@@ -73,40 +82,42 @@ def learn(
 
         classic learn reviews.store phones/ --domain phone --threads 2
     """
+    from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
 
-    task = load_task(domain, path)
-
-    from classic.cli.progress import TrainingProgress, describe_version
-
-    where = prepare_torch(threads, device)
-    from classic.config import check_preset
-    from classic.errors import InputError
-    from classic.learning.learner import begin
-    from classic.learning.teach import check_task, teach
-    from classic.systems.effects import refuse_idle
-    from classic.systems.system import SystemConfig
-    from classic.types import Scenario
-
-    check_task(task)
-    chosen = None
-    changes = read_settings(settings)
-    if encoder:
-        changes["backbone.encoder"] = encoder
-    if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
-        if scenario not in (None, "dil", "til"):
-            raise InputError(f"scenario {scenario!r}", fix="use dil or til")
-        chosen = SystemConfig.preset(
-            check_preset(preset or "default"),
-            method=method or "classic",
-            scenario=Scenario(scenario or "dil"),
-            changes=changes,
-        )
-        refuse_idle(chosen, changes)
-        if preset == "paper" and chosen.backbone_config["encoder"] == "minilm" and "train.learning_rate" not in changes:
-            typer.echo(PAPER_OVER_MINILM, err=True)
-    opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
     with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
+        progress.on_stage("", f"reading {path}")
+        task = load_task(check_name(domain), path)
+        progress.on_stage("", "loading the programs that learn")
+        where = prepare_torch(threads, device)
+        from classic.config import check_preset
+        from classic.errors import InputError
+        from classic.learning.learner import begin
+        from classic.learning.teach import check_task, teach
+        from classic.systems.effects import refuse_idle
+        from classic.systems.system import SystemConfig
+        from classic.types import Scenario
+
+        check_task(task)
+        chosen = None
+        changes = read_settings(settings)
+        if encoder:
+            changes["backbone.encoder"] = encoder
+        if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
+            if scenario not in (None, "dil", "til"):
+                raise InputError(f"scenario {scenario!r}", fix="use dil or til")
+            chosen = SystemConfig.preset(
+                check_preset(preset or "default"),
+                method=method or "classic",
+                scenario=Scenario(scenario or "dil"),
+                changes=changes,
+            )
+            refuse_idle(chosen, changes)
+            minilm = chosen.backbone_config["encoder"] == "minilm"
+            if preset == "paper" and minilm and "train.learning_rate" not in changes:
+                typer.echo(PAPER_OVER_MINILM, err=True)
+        progress.on_stage(domain, "opening the store")
+        opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
         version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})

@@ -9,13 +9,28 @@ from typing import Annotated, NoReturn
 import typer
 
 from classic._version import __version__
-from classic.cli import bench, data, demo, encoders, evaluate, export, learn, predict, report, serve, store, systems
-from classic.errors import ClassicError, InputError
+from classic.cli import (
+    audit,
+    bench,
+    data,
+    demo,
+    encoders,
+    evaluate,
+    export,
+    learn,
+    predict,
+    report,
+    serve,
+    store,
+    systems,
+)
+from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
 from classic.files import disk_error, is_disk_error
 
 _DOWNLOAD = "--allow-download"
-_LEARNING = {"accelerate", "huggingface_hub", "numpy", "safetensors", "tokenizers", "torch", "transformers"}
 _EXTRAS = {"bench": "bench", "export": "export", "serve": "serve"}  # of commands that need more than `learn`
+
+_RESUMED = {"demo", "learn", "bench"}  # commands that take up their work; `predict` says itself what is written
 
 app = typer.Typer(
     name="classic",
@@ -71,6 +86,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("export")(export.export)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
+app.command("audit")(audit.audit)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")
@@ -86,7 +102,11 @@ def run() -> None:
         _tell(error)
     except SystemExit as end:
         if end.code == 130:  # typer makes this of Ctrl-C, without a word
-            sys.stderr.write("\nInterrupted. What was learned so far is kept; the same command goes on from there.\n")
+            command = sys.argv[1] if len(sys.argv) > 1 else ""
+            kept = (
+                " What was learned so far is kept; the same command goes on from there." if command in _RESUMED else ""
+            )
+            sys.stderr.write(f"\nInterrupted.{kept}\n")
         raise
     except BrokenPipeError:  # `classic predict ... | head`
         sys.stderr.close()
@@ -102,7 +122,9 @@ def _tell(error: ClassicError) -> NoReturn:
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False)
-    console.print(Text("Error: ", style="bold red") + Text(str(error)), soft_wrap=True)
+    # A terminal is wrapped between words; a file or a pipe gets every line whole.
+    text = Text.assemble(("Error: ", "bold red"), str(error), overflow="ignore")
+    console.print(text, soft_wrap=not console.is_terminal)
     sys.exit(error.exit_code)
 
 
@@ -115,7 +137,7 @@ def _call() -> None:
         app()
     except ModuleNotFoundError as error:
         missing, command = (error.name or "").partition(".")[0], sys.argv[1]
-        if missing not in _LEARNING:  # a bug, or somebody's own method
+        if missing not in NEEDED_TO_LEARN:  # a bug, or somebody's own method
             raise
         fix = f"pip install 'classic-asc[{_EXTRAS.get(command, 'learn')}]'"
         if command == "predict":

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from classic.cli import completion
 from classic.errors import InputError
 
 StorePath = Annotated[Path, typer.Argument(help="Folder of the store.", metavar="STORE", show_default=False)]
@@ -16,7 +17,9 @@ Threads = Annotated[
     int | None,
     typer.Option(help="CPU threads. The same number gives the same bytes. Default: all cores.", show_default=False),
 ]
-Device = Annotated[str, typer.Option(help="cpu, cuda, mps, or auto: the best there is.")]
+Device = Annotated[
+    str, typer.Option(help="cpu, cuda, mps, or auto: the best there is.", autocompletion=completion.device)
+]
 WholeSentences = Annotated[
     bool,
     typer.Option(

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch
-from classic.errors import DataError, InputError
+from classic.cli.predict_files import ON_ERROR, Survey, check_on_error, entries, from_standard_input, into_file, survey
+from classic.data.readers import BadRow, Row
+from classic.errors import InputError
 from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
+
+_MOST_SHOWN = 8  # words of an explanation
+_ENDINGS = {".csv", ".tsv", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 
 
 def predict(
@@ -44,16 +51,39 @@ def predict(
         typer.Option(help="Aspect as START:END characters of the sentence. May be repeated.", show_default=False),
     ] = None,
     domain: Annotated[
-        str | None, typer.Option(help="The domain; only in a store that learns task-incrementally.", show_default=False)
+        str | None,
+        typer.Option(
+            help="The domain; only in a store that learns task-incrementally.",
+            show_default=False,
+            autocompletion=completion.domain,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write to a file: .jsonl or .csv. Default: standard output.", show_default=False
+            "--out",
+            "-o",
+            help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+            show_default=False,
         ),
     ] = None,
-    form: Annotated[str | None, typer.Option("--format", help="jsonl or csv.", show_default=False)] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="jsonl or csv.", show_default=False, autocompletion=completion.of("jsonl", "csv")
+        ),
+    ] = None,
+    on_error: Annotated[
+        str,
+        typer.Option(
+            help="Rows that cannot be read: stop before any work, skip them, or mark them in a column error.",
+            autocompletion=completion.of(*ON_ERROR),
+        ),
+    ] = "stop",
     version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which words spoke for each answer; for one sentence.")
+    ] = False,
     whole: WholeSentences = False,
     batch_size: Annotated[
         int, typer.Option(help="Examples computed at once; 1 answers standard input line by line.", min=1)
@@ -69,8 +99,8 @@ def predict(
 ) -> None:
     """Say positive, negative or neutral for each aspect; nobody needs to say the domain.
 
-    Files and standard input are streamed: memory stays flat and answers come as they are found. Killed while it writes
-    a file, the same command goes on where it was.
+    Files and standard input are streamed: memory stays flat and answers come as they are found. Every column of the input
+    comes back. Killed while it writes a file, the same command goes on where it was.
 
     Examples:
         classic predict reviews.store "The zoom is superb but the menu is a maze." --aspect zoom --aspect menu
@@ -93,27 +123,39 @@ def predict(
         raise InputError(f"engine {engine!r}", fix="use local or ray")
     if engine == "ray" and (out is None or not is_file):
         raise InputError("the engine ray answers files into files", fix="give a file and --out, or leave --engine out")
-    examples = _examples(text, aspect or [], span or [], is_file)
+    check_on_error(on_error)
+    if explain and (out is not None or form == "csv" or not (aspect or span)):
+        raise InputError(
+            "--explain is for one sentence",
+            fix="give the sentence and --aspect; for files use Predictor.explain in Python",
+        )
+    known = survey(Path(text), on_error) if is_file else None
+    rows = _rows(text, aspect or [], span or [], is_file, on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
     open_predictor, job = _opener(store, version, threads, device, clauses=not whole)
     if out is not None:
-        _into_file(
-            examples,
-            out,
-            form or "jsonl",
-            _engine(engine, open_predictor, domain, batch_size, workers),
-            job | {"domain": domain, "batch_size": batch_size},
-            Path(text) if is_file else None,
-        )
+
+        def make_engine(on_answer: Callable[[], None]) -> Any:
+            return _engine(engine, open_predictor, domain, batch_size, workers, on_answer)
+
+        source = Path(text) if is_file else None
+        settings = job | {"domain": domain, "batch_size": batch_size}
+        into_file(rows, out, form or "jsonl", make_engine, settings, source, known, on_error)
         return
     predictor = open_predictor()
+    if explain:
+        _explain([row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl")
+        return
     if form is None and not as_json and (aspect or span):
+        examples = [row.example for row in rows if isinstance(row, Row)]
         _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
         return
     # On the other side of a pipe somebody may be waiting for an answer before asking again.
-    ahead = {"window": batch_size} if text == "-" else {}
-    _write(predictor.stream(examples, domain=domain, batch_size=batch_size, **ahead), form or "jsonl")
+    from classic.runtime.answering import WINDOW
+
+    window = batch_size if text == "-" else WINDOW
+    _write(predictor, rows, form or "jsonl", known, on_error == "mark", domain, batch_size, window)
 
 
 def _opener(
@@ -153,58 +195,66 @@ def _opener(
 
 
 def _engine(
-    name: str, open_predictor: Callable[[], Answering], domain: str | None, batch_size: int, workers: int
+    name: str,
+    open_predictor: Callable[[], Answering],
+    domain: str | None,
+    batch_size: int,
+    workers: int,
+    on_answer: Callable[[], None],
 ) -> Any:
     from classic.prediction.bulk import local_engine, ray_engine
 
     if name == "ray":
         return ray_engine(open_predictor, domain, batch_size, workers)
-    return local_engine(open_predictor(), domain, batch_size)
+    return local_engine(open_predictor(), domain, batch_size, on_answer)
 
 
-def _into_file(
-    examples: Iterable[Example], out: Path, form: str, engine: Any, job: dict[str, Any], source: Path | None
+def _write(
+    predictor: Answering,
+    rows: Iterable[Row | BadRow],
+    form: str,
+    known: Survey | None,
+    marked: bool,
+    domain: str | None,
+    batch_size: int,
+    window: int,
 ) -> None:
-    import uuid
+    """Answers to standard output, as they are found. The columns of CSV are those of the file, or of the first line."""
+    from classic.prediction.bulk import pair
+    from classic.runtime.records import columns, header, lines
 
-    from classic.prediction.bulk import describe_input, predict_file
-
-    # Only a file can be read again from its first row; whatever else was asked is asked anew.
-    asked = {"input": uuid.uuid4().hex if source is None else describe_input(source)}
-    predict_file(examples, out, form, engine, job | asked)
-    typer.echo(f"wrote {out}", err=True)
-
-
-def _write(answers: Iterator[Prediction], form: str) -> None:
-    from classic.runtime.records import header, lines
-
-    sys.stdout.write(header(form))
-    for answer in answers:
-        sys.stdout.write(lines([answer], form))
+    waiting = iter(rows)
+    ahead = list(itertools.islice(waiting, window))
+    first = ahead[0].fields if ahead else ()
+    names = columns(first if known is None else known.names, marked=marked)
+    sys.stdout.write(header(form, names))
+    while ahead:
+        examples = [row.example for row in ahead if isinstance(row, Row)]
+        answers = predictor.stream(examples, domain=domain, batch_size=batch_size)
+        sys.stdout.write(lines(pair(ahead, answers), form, names))
         sys.stdout.flush()
+        ahead = list(itertools.islice(waiting, window))
 
 
 def _form(form: str | None, out: Path | None) -> str | None:
     if form is None and out is not None:
         form = out.suffix.removeprefix(".").lower()
-    if form not in (None, "jsonl", "csv"):
-        raise InputError(f"output format {form!r}", fix="use jsonl or csv")
+    if form not in (None, "jsonl", "csv", "parquet") or (form == "parquet" and out is None):
+        raise InputError(f"output format {form!r}", fix="use jsonl or csv, or a file that ends in .parquet")
     return form
 
 
-def _examples(text: str, aspects: list[str], spans: list[str], is_file: bool) -> Iterable[Example]:
+def _rows(text: str, aspects: list[str], spans: list[str], is_file: bool, on_error: str) -> Iterable[Row | BadRow]:
     if text == "-":
-        return _from_standard_input()
+        return from_standard_input(on_error)
     if is_file:
-        from classic.data.readers import iter_rows
-
-        return (row.example for row in iter_rows(text, labelled=False))
+        return entries(Path(text), on_error)
     if not aspects and not spans:
-        looks_like_path = "/" in text or Path(text).suffix in {".csv", ".tsv", ".jsonl", ".json", ".xml", ".parquet"}
+        looks_like_path = "/" in text or Path(text).suffix in _ENDINGS
         if looks_like_path and " " not in text:
             raise InputError(f"there is no file {text!r}", fix="check the path")
         raise InputError("no aspect given", fix="say which aspect is meant, e.g. --aspect battery")
-    return _from_options(text, aspects, spans)
+    return [Row(example, 1) for example in _from_options(text, aspects, spans)]
 
 
 def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[Example]:
@@ -217,18 +267,34 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
     return [example_about(sentence, place) for place in places]
 
 
-def _from_standard_input() -> Iterator[Example]:
-    """JSON lines, as they come."""
-    from classic.data.readers.jsonl import parse_line
+def _explain(examples: list[Example], predictor: Answering, domain: str | None, as_json: bool) -> None:
+    import json
+    from dataclasses import asdict
 
-    place = "<standard input>"
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise DataError("not UTF-8", path=place, line=number, expected="JSON lines in UTF-8") from None
-        for row in parse_line(line.rstrip("\r\n"), number, place, labelled=False):
-            yield row.example
+    from rich.console import Console
+    from rich.text import Text
+
+    from classic.runtime.records import record
+
+    found = [predictor.explain(e.sentence, e.span or e.aspect, domain=domain) for e in examples]
+    if as_json:
+        for answer, words in found:
+            told = record(answer) | {"words": [asdict(word) | {"weight": round(word.weight, 6)} for word in words]}
+            typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    _show([answer for answer, _ in found])
+    console = Console(highlight=False)
+    for answer, words in found:
+        line = Text(f"\n{answer.aspect}: {answer.polarity}, because of  ")
+        strongest = sorted(words, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
+        for word in sorted(strongest, key=lambda word: word.start):
+            style = "bold green" if word.weight > 0 else "red"
+            line.append(f"{word.text} {100 * word.weight:+.0f}", style=style if abs(word.weight) >= 0.005 else "dim")
+            line.append("   ")
+        console.print(line)
+    typer.echo(
+        "points of probability that the answer loses without the word; below 0 the word spoke against it", err=True
+    )
 
 
 def _show(answers: list[Prediction]) -> None:
@@ -250,5 +316,7 @@ def _show(answers: list[Prediction]) -> None:
             Text(resembles),
         )
     Console().print(table)
+    if absent := [answer.aspect for answer in answers if not answer.aspect_found]:
+        typer.echo(f"note: {', '.join(absent)} does not occur in the sentence; the answer is a guess", err=True)
     if any(answer.truncated for answer in answers):
         typer.echo("note: the sentence is too long; only its beginning was read", err=True)

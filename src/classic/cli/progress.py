@@ -6,30 +6,36 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
 
 from classic.store.store import Version
 from classic.types import Step
 
+_BAR, _LONGEST_NAME = 18, 20  # so that everything fits 80 columns
+
 
 class TrainingProgress:
-    """A progress bar with the terms of the loss and the time left; on standard error, so that pipes stay clean."""
+    """One line of at most 80 columns: domain, epoch, step, time left; on standard error, so that pipes stay clean.
 
-    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
+    Args:
+        quiet: Whether to show nothing.
+        verbose: Whether every epoch is printed, with the terms of the loss.
+        console: Where to show it; standard error if none is given.
+    """
+
+    def __init__(self, quiet: bool = False, verbose: bool = False, console: Console | None = None) -> None:
         self._verbose = verbose
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[terms]}", style="dim"),
-            TimeElapsedColumn(),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             TimeRemainingColumn(),
-            console=Console(stderr=True, quiet=quiet),
+            BarColumn(bar_width=_BAR),
+            console=console or Console(stderr=True, quiet=quiet),
             transient=True,
         )
-        self._bar = self._progress.add_task("reading", total=None, terms="")
-        self._batches = 1
+        self._bar = self._progress.add_task("starting", total=None)
+        self._name = ""
+        self._epochs = self._batches = 1
 
     def __enter__(self) -> TrainingProgress:
         self._progress.start()
@@ -40,23 +46,31 @@ class TrainingProgress:
     ) -> None:
         self._progress.stop()
 
+    def on_stage(self, task: str, what: str) -> None:
+        """Says what is happening while there are no steps to count."""
+        description = f"{_short(task)}: {what}" if task else what
+        self._progress.reset(self._bar, total=None, description=description)
+
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Begins a bar of all steps of the phase."""
-        self._batches = batches
-        name = task if phase == "train" else f"{task} ({phase})"
-        self._progress.reset(
-            self._bar, total=epochs * batches, completed=done * batches, description=f"learning {name}", terms=""
-        )
+        self._epochs, self._batches = epochs, batches
+        self._name = _short(task if phase == "train" else f"{task} ({phase})")
+        self._progress.reset(self._bar, total=epochs * batches, completed=done * batches)
+        self._describe(min(done, epochs - 1), 0)
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:
         """Moves the bar."""
-        shown = " ".join(f"{name} {value:.2f}" for name, value in terms.items())
-        self._progress.update(self._bar, completed=step.epoch * self._batches + step.batch + 1, terms=shown)
+        self._progress.update(self._bar, completed=step.epoch * self._batches + step.batch + 1)
+        self._describe(step.epoch, step.batch + 1)
 
     def on_epoch(self, record: dict[str, Any]) -> None:
         """Prints an epoch, if it is wanted; else the bar says enough."""
         if self._verbose:
             self._progress.console.print(describe_epoch(record), highlight=False)
+
+    def _describe(self, epoch: int, step: int) -> None:
+        place = f"epoch {epoch + 1}/{self._epochs}  step {step}/{self._batches}"
+        self._progress.update(self._bar, description=f"{self._name}  {place}  left")
 
 
 def describe_epoch(record: dict[str, Any]) -> str:
@@ -67,6 +81,46 @@ def describe_epoch(record: dict[str, Any]) -> str:
     if "valid_loss" in record:
         parts.append(f"validation loss {record['valid_loss']:.3f}, macro-F1 {record['valid_f1']:.3f}")
     return f"epoch {record['epoch'] + 1}: " + "; ".join(parts)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+class RowProgress:
+    """A bar over examples, on standard error: how many are answered, how fast, and the time left."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar = self._progress.add_task("", total=None, rate="")
+
+    def __enter__(self) -> RowProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def begin(self, what: str, total: int | None, done: int = 0) -> None:
+        """Begins a new bar."""
+        self._progress.reset(self._bar, total=total, completed=done, description=what, rate="")
+
+    def at(self, done: int) -> None:
+        """Moves the bar."""
+        speed = self._progress.tasks[0].speed
+        self._progress.update(self._bar, completed=done, rate=f"{speed:,.0f} rows/s" if speed else "")
+
+    def advance(self) -> None:
+        """Moves the bar by one."""
+        self.at(int(self._progress.tasks[0].completed) + 1)
 
 
 def describe_version(version: Version, console: Console | None = None) -> None:

@@ -151,3 +151,44 @@ def unpack(
 
     opened = unpack_store(file, store, expect)
     typer.echo(f"{store} knows: {', '.join(opened.domains())}\nsha256 {opened.digest()}")
+
+
+@app.command()
+def delete(
+    store: StorePath,
+    domain: Annotated[str, typer.Option(help="The domain to forget.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a domain exactly: go back to the version before it and delete everything of it.
+
+    Domains learned after it grew from it. They go, too, and must be taught again by whoever has their data. What is left
+    is, byte for byte, the store from before. Packed copies, exports, reports and backups are not reached.
+    """
+    from dataclasses import asdict
+
+    from classic.serving.forgetting import forget_domain
+    from classic.store.deletion import delete_domain, files_with
+
+    opened = Store.open(store)
+    learned = opened.domains()
+    later = learned[learned.index(domain) + 1 :] if domain in learned else []
+    if not yes:
+        also = f"; {', '.join(later)} learned after it must be taught again" if later else ""
+        typer.confirm(f"Forget {domain} for good{also}?", abort=True)
+    forget_domain(store / "service", domain, {opened.digest(number) for number in opened.numbers()})  # or is it in use?
+    done = delete_domain(opened, domain)
+    kept = {opened.digest(number) for number in opened.numbers()}
+    removed = forget_domain(store / "service", domain, kept)
+    left = files_with(store, domain.encode())
+    if as_json:
+        print_json(asdict(done) | {"service": removed, "name_still_in": left})
+        return
+    typer.echo(f"{domain} is forgotten: version {done.version} is in use, {len(done.gone)} versions are deleted")
+    typer.echo(f"sha256 {done.sha256}, as it was before {domain} was learned")
+    for entry in (*done.scores, *removed):
+        typer.echo(f"also removed from {entry}")
+    if done.again:
+        typer.echo(f"to be taught again, in this order: {', '.join(done.again)}")
+    if left:
+        typer.echo(f"the word {domain!r} still stands in: {', '.join(left)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def list_systems(as_json: AsJson = False) -> None:
 @app.command()
 def show(
     system: Annotated[str, typer.Argument(help="e.g. hat+ent@bert_adapter/dil", metavar="NAME", show_default=False)],
-    preset: Annotated[str, typer.Option(help="default, paper or authors.")] = "default",
+    preset: Annotated[
+        str, typer.Option(help="default, paper or authors.", autocompletion=completion.preset)
+    ] = "default",
     as_json: AsJson = False,
 ) -> None:
     """Say what a system is: source, equation, what it keeps between tasks, whether it must be told the task."""
@@ -117,26 +120,52 @@ def advise(
     domains: Annotated[int, typer.Option(help="Of --memory: after how many domains.", min=1)] = 19,
     as_json: AsJson = False,
 ) -> None:
-    """Propose methods for what you may keep and what you know."""
+    """Propose methods for what you may keep and what you know, the best of the paper first."""
     from classic.systems.advice import Requirements, against
     from classic.systems.system import METHODS
 
     wishes = Requirements(keep_data, task_id, grow, memory, domains)
     fitting: dict[str, str] = {}
     other: dict[str, str] = {}
+    scores = {name: paper_score(name, told=task_id) for name in METHODS}
     for name, part in METHODS.items():
         reasons = against(name, wishes)
         said = "; ".join(reasons) or (part.build.__doc__ or "").strip().splitlines()[0]
         (other if reasons else fitting)[name] = said
+    # The best first; a method the paper has no number for comes last, whatever it may be worth.
+    ranked = sorted(fitting, key=lambda name: -(scores[name] or (0.0, 0.0))[1])
     if as_json:
-        print_json({"fitting": fitting, "not fitting": other})
+        print_json({"fitting": {name: fitting[name] for name in ranked}, "not fitting": other, "paper": scores})
         return
     from rich.console import Console
     from rich.table import Table
 
-    for title, methods in (("fits", fitting), ("does not fit", other)):
-        table = Table(title=title, title_justify="left", show_header=False)
-        for name, reason in methods.items():
+    if ranked:
+        caption = "by the paper's macro-F1 over 19 domains, on each method's best backbone; - is not in the paper"
+        table = Table(title="fits, the best first", title_justify="left", caption=caption, caption_justify="left")
+        for column in ("", "method", "accuracy", "macro-F1", "what it is"):
+            table.add_column(column, justify="left" if column in ("method", "what it is") else "right")
+        for place, name in enumerate(ranked, start=1):
+            shown = [f"{value:.4f}" for value in scores[name] or ()] or ["-", "-"]
+            table.add_row(str(place), name, *shown, fitting[name])
+        Console().print(table)
+    if other:
+        table = Table(title="does not fit", title_justify="left", show_header=False)
+        for name, reason in other.items():
             table.add_row(name, reason)
-        if methods:
-            Console().print(table)
+        Console().print(table)
+
+
+def paper_score(method: str, *, told: bool) -> tuple[float, float] | None:
+    """The paper's accuracy and macro-F1 of a method on its best backbone; None where the paper has none.
+
+    Args:
+        method: The method.
+        told: Whether the domain is told (TIL).
+    """
+    from classic.benchmark.tables.paper import ROWS
+    from classic.systems.names import read_name
+
+    rows = [row for row in ROWS if read_name(row.system).method == method]
+    found = [pair for row in rows if (pair := row.til if told else row.dil) is not None]
+    return max(found, key=lambda pair: pair[1], default=None)

@@ -189,7 +189,7 @@ class _Checker:
             for row, line in part:
                 if row.example.aspect.casefold() not in row.example.sentence.casefold():
                     message = "the aspect does not occur in the sentence"
-                    yield self._finding("aspect-not-in-sentence", "info", split, (row, line), message)
+                    yield self._finding("aspect-not-in-sentence", "warning", split, (row, line), message)
 
     def _leaks(self) -> Iterator[Finding]:
         """One finding per sentence and pair of splits, at its first place in the later split."""

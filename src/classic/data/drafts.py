@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from classic.data.readers import READERS
-from classic.data.readers.delimited import iter_cells
-from classic.data.readers.detect import detect
-from classic.data.readers.jsonl import parse_line
-from classic.data.readers.row import FIELD_NAMES, Note, make_example
-from classic.data.readers.source import Place, Source, locate, text_lines, without_line_end
+from classic.data.readers import BadRow, iter_entries
+from classic.data.readers.row import FIELD_NAMES, make_example
+from classic.data.readers.source import Place
 from classic.errors import DataError
 from classic.types import Example
 
@@ -35,22 +31,16 @@ class Draft:
 
 
 def read_drafts(path: str | Path) -> Iterator[Draft]:
-    """Yields every row of a labelled file; in CSV, TSV and JSONL it goes on after a bad one.
+    """Yields every row of a labelled file and goes on after a bad one.
 
     Raises:
-        DataError: The rest of the file cannot be read: a quote that is never closed, a byte that is not UTF-8, or, in
-            the other formats, a bad row.
+        DataError: The rest of the file cannot be read: a quote that is never closed, or a byte that is not UTF-8.
     """
-    source = locate(path)
-    form = detect(source)
-    if form == "csv":
-        yield from _delimited(source)
-    elif form == "jsonl":
-        yield from _json_lines(source)
-    else:
-        notes: list[Note] = []
-        for row in READERS[form](source, True, notes):
-            yield Draft(row.line, as_values(row.example), row.example)
+    for entry in iter_entries(path):
+        if isinstance(entry, BadRow):
+            yield Draft(entry.line, _known(entry.fields), error=entry.error)
+        else:
+            yield Draft(entry.line, as_values(entry.example), entry.example)
 
 
 def as_values(example: Example) -> dict[str, object]:
@@ -75,53 +65,6 @@ def faulty_field(values: dict[str, object]) -> str | None:
     return None
 
 
-def _delimited(source: Source) -> Iterator[Draft]:
-    for cells in iter_cells(source, labelled=True):
-        try:
-            if cells.error:
-                raise cells.error
-            yield Draft(cells.line, cells.values, make_example(cells.values, labelled=True, where=cells.where))
-        except DataError as error:
-            yield Draft(cells.line, cells.values, error=error)
-
-
-def _json_lines(source: Source) -> Iterator[Draft]:
-    for number, raw in text_lines(source):
-        line = without_line_end(raw)
-        try:
-            good = [
-                Draft(number, as_values(row.example), row.example)
-                for row in parse_line(line, number, source.path, labelled=True)
-            ]
-        except DataError as error:
-            yield from _mendable(line, number, source.path, error)
-        else:
-            yield from good
-
-
-def _mendable(line: str, number: int, path: str, error: DataError) -> Iterator[Draft]:
-    """The drafts of a bad line: one for every aspect of a list, so that only the bad ones carry an error."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        yield Draft(number, {}, error=error)
-        return
-    aspects = value.get("aspects")
-    if not isinstance(aspects, list) or not all(isinstance(aspect, dict) for aspect in aspects) or not aspects:
-        yield Draft(number, _known(value), error=error)
-        return
-    shared = {name: each for name, each in value.items() if name != "aspects"}
-    for aspect in aspects:
-        alone = json.dumps(shared | aspect)
-        try:
-            (row,) = parse_line(alone, number, path, labelled=True)
-            yield Draft(number, as_values(row.example), row.example)
-        except DataError as own:
-            yield Draft(number, _known(shared | aspect), error=own)
-
-
-def _known(value: dict[str, object]) -> dict[str, object]:
+def _known(value: Mapping[str, object]) -> dict[str, object]:
     by_name = {name.strip().casefold(): each for name, each in value.items()}
     return {field: by_name[name] for field, names in FIELD_NAMES.items() for name in names if name in by_name}

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from classic.data.domains import domain
+from classic.data.domains import DOMAINS, domain
+from classic.data.memory import to_examples
 from classic.data.readers import Note, Row, read_rows
 from classic.data.splits import split_examples
-from classic.errors import DataError, InputError
+from classic.errors import DataError, InputError, unknown_name
 from classic.types import Example, Task
 
 SPLITS = ("train", "valid", "test")
 _STEMS = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 _ENVIRONMENT = "CLASSIC_DATA"
+_LONGEST_NAME = 80
+_NAME = re.compile(rf"[\w.\- ]{{1,{_LONGEST_NAME}}}")
+
+
+def check_name(name: str) -> str:
+    """The name of a domain, refused if it is not one: it stands in files, addresses and tables."""
+    if not _NAME.fullmatch(name) or name != name.strip() or set(name) <= {".", " "}:
+        shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+        raise InputError(
+            f"{shown!r} cannot be the name of a domain",
+            fix=f"use letters, digits, spaces and _ - . only, at most {_LONGEST_NAME} of them, and no space at either end",
+        )
+    return name
 
 
 def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
@@ -32,6 +48,36 @@ def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
         return Task(name, *(_examples(rows.get(split, [])) for split in SPLITS))
     parts = split_examples(_examples(read_rows(path)), seed=seed)
     return Task(name, parts.train, parts.valid, parts.test)
+
+
+def make_task(name: str, data: object, *, seed: int = 0) -> Task:
+    """A task of whatever its data is in: a file or folder, splits by name, or rows.
+
+    >>> rows = [("Soft bed.", "bed", "positive"), ("Noisy lift.", "lift", "negative")]
+    >>> make_task("hotel", {"train": rows, "test": rows}).classes
+    (<Polarity.POSITIVE: 'positive'>, <Polarity.NEGATIVE: 'negative'>)
+
+    Args:
+        name: What the task is to be called.
+        data: A task; a path, see `load_task`; a mapping from train, valid (or dev, validation, val) and test to rows; or
+            rows, which are then split 80/10/10 by sentence. Rows are what `classic.data.to_examples` takes.
+        seed: Chooses the split.
+    """
+    if isinstance(data, Task):
+        return data
+    check_name(name)
+    if isinstance(data, str | Path):
+        return load_task(name, data, seed=seed)
+    if not isinstance(data, Mapping):
+        parts = split_examples(to_examples(data), seed=seed)
+        return Task(name, parts.train, parts.valid, parts.test)
+    found: dict[str, tuple[Example, ...]] = {}
+    for part, rows in data.items():
+        split = next((split for split, stems in _STEMS.items() if str(part).casefold() in stems), None)
+        if split is None:
+            raise unknown_name("split", str(part), [stem for stems in _STEMS.values() for stem in stems])
+        found[split] = tuple(to_examples(rows))
+    return Task(name, *(found.get(split, ()) for split in SPLITS))
 
 
 def split_files(folder: str | Path) -> dict[str, Path]:
@@ -91,7 +137,24 @@ def data_root() -> Path:
         raise InputError("the data of the paper's 19 domains were not found", fix=fix)
     if not Path(given).is_dir():
         raise InputError(f"{_ENVIRONMENT} names {given!r}, which is not a folder", fix=fix)
+    _refuse_other_folders(Path(given), fix)
     return Path(given)
+
+
+def _refuse_other_folders(folder: Path, fix: str) -> None:
+    """A folder one level too high or too low is the likely slip."""
+    if _holds_domains(folder):
+        return
+    near = [folder.parent, *sorted(entry for entry in folder.iterdir() if entry.is_dir())]
+    meant = next((entry for entry in near if _holds_domains(entry)), None)
+    raise InputError(
+        f"{_ENVIRONMENT} names {str(folder)!r}, which holds none of the paper's domains",
+        fix=f"did you mean {str(meant)!r}?" if meant else fix,
+    )
+
+
+def _holds_domains(folder: Path) -> bool:
+    return (folder / "asc_random").is_file() or any((folder / entry.folder).is_dir() for entry in DOMAINS)
 
 
 def load_domain(name: str) -> Task:

@@ -21,6 +21,20 @@ def count(examples: Sequence[Example], answered: Sequence[int]) -> dict[str, Any
     return {"pairs": [[true, said, number] for (true, said), number in sorted(counted.items())]}
 
 
+def in_order(examples: Sequence[Example], answered: Sequence[int]) -> dict[str, Any]:
+    """Truth and answers one by one, as digits, and how many answers about mixed sentences are right.
+
+    A sentence is mixed if it says different things about its aspects: there only the aspect tells the answer.
+    """
+    said_of: dict[str, set[object]] = {}
+    for example in examples:
+        said_of.setdefault(example.sentence, set()).add(example.polarity)
+    true = labels_of(examples)
+    mixed = [len(said_of[example.sentence]) > 1 for example in examples]
+    right = sum(t == a for t, a, m in zip(true, answered, mixed, strict=True) if m)
+    return {"true": "".join(map(str, true)), "said": "".join(map(str, answered)), "mixed": [right, sum(mixed)]}
+
+
 def expand(counted: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Truth and answers, one entry per example, from counts."""
     pairs = counted["pairs"]

@@ -29,6 +29,7 @@ def learn_sequence(
     *,
     seed: int = 0,
     rows: Rows = "all",
+    ordered: bool = False,
     rule: TaskId | None = None,
     device: str = "cpu",
     watcher: Watcher | None = None,
@@ -43,6 +44,7 @@ def learn_sequence(
         seed: Root of all randomness.
         rows: Test every task so far after each task (``all``), or each task when it was learned and all of them at the
             end (``last``), which is what final and forward scores need.
+        ordered: Whether the last row tells every answer by itself, too, for paired tests.
         rule: How the task of a test example is found, if not as the system's configuration says; training is the same.
         device: Where to compute.
         watcher: Who looks on while a task is trained.
@@ -66,13 +68,14 @@ def learn_sequence(
         stored = store.read_scores(version.number)
         scores = _own_scores(version) | stored
         place = {u: _score_name(tasks[u].name, rule) for u in wanted}
-        if any(place[u] not in scores for u in wanted):
+        one_by_one = ordered and index == len(tasks) - 1
+        asked = [u for u in wanted if place[u] not in scores or (one_by_one and "said" not in scores[place[u]])]
+        if asked:
             if learner is None or learner.method.learned != index + 1:
                 learner = load_learner(store, version.number, device)
-            for u in wanted:
-                if place[u] not in scores:
-                    learner.method.model.backbone.prepare(tasks[u].test, dataset=True)
-                    scores[place[u]] = confusion(learner, tasks[u].name, tasks[u].test, rule)
+            for u in asked:
+                learner.method.model.backbone.prepare(tasks[u].test, dataset=True)
+                scores[place[u]] = confusion(learner, tasks[u].name, tasks[u].test, rule, ordered=one_by_one)
         if scores != stored:
             store.write_scores(version.number, scores)
         for u in wanted:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from classic.data.tasks import task_hash
+from classic.data.tasks import check_name, make_task, task_hash
 from classic.errors import InputError
 from classic.evaluation.answers import answer
 from classic.evaluation.calibration import fit_temperature
 from classic.evaluation.scores import count, labels_of, score
 from classic.files import json_bytes
 from classic.learning.environment import peak_memory, surroundings
-from classic.learning.learner import Learner, load_learner, surfaces
+from classic.learning.learner import Learner, load_learner, open_or_create, surfaces
 from classic.seeding import Seeds
 from classic.store.card import write_card
 from classic.store.store import Store, Version
@@ -27,20 +28,38 @@ from classic.types import POLARITIES, Example, Task
 
 
 def teach(
-    store: Store, task: Task, *, device: str = "cpu", watcher: Watcher | None = None, learner: Learner | None = None
+    store: Store | Path | str,
+    task: object,
+    domain: str | None = None,
+    *,
+    device: str = "cpu",
+    watcher: Watcher | None = None,
+    learner: Learner | None = None,
 ) -> tuple[Version, Learner]:
     """Teaches a store one domain and publishes the new version.
 
     Call it again after a crash with the same data: it goes on at the last finished epoch and publishes the same bytes.
 
+    >>> rows = [("good zoom", "zoom", "positive"), ("bad zoom", "zoom", "negative")]
+    >>> version, _ = teach(store, {"train": rows}, "camera")
+    >>> version.domain
+    'camera'
+
     Args:
-        store: The store.
-        task: The domain.
+        store: The store, or its folder, which is made if it is not there.
+        task: The domain: a task; or its data, as `classic.data.make_task` takes them: a path, splits by name, or rows.
+        domain: Its name; a task has one.
         device: Where to compute; under `accelerate launch` every process takes a GPU of its own.
         watcher: Who looks on.
         learner: The current version's model, if the caller has it in memory.
     """
+    if not isinstance(task, Task):
+        if domain is None:
+            raise InputError("the domain has no name", fix='give one: teach(store, data, "camera")')
+        task = make_task(domain, task)
     check_task(task)
+    if not isinstance(store, Store):
+        store = open_or_create(store)
     data = task_hash(task)
     workers = Workers.find(device)
     device = workers.device(device)
@@ -54,11 +73,15 @@ def teach(
                 store.discard_work()
             return done, learner or load_learner(store, device=device)
         if learner is None or learner.domains != store.domains():
+            if watcher:
+                watcher.on_stage(task.name, "loading the model")
             learner = load_learner(store, device=device)
         digest = store.digest()
         job = hashlib.sha256(json_bytes([digest, task.name, data, device, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
         log = learn_task(learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers)
+        if watcher:
+            watcher.on_stage(task.name, "testing")
         record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs}
         run = {
             "seconds": log.seconds,
@@ -90,6 +113,7 @@ def _learned_before(store: Store, task: Task, data: str) -> Version | None:
 
 def check_task(task: Task) -> None:
     """Refuses a domain that cannot be learned, before anything is changed."""
+    check_name(task.name)
     unlabelled = sum(example.polarity is None for part in (task.train, task.valid, task.test) for example in part)
     if unlabelled:
         raise InputError(f"{unlabelled} examples of domain {task.name!r} have no polarity", fix="label them all")

@@ -13,15 +13,17 @@ import itertools
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from classic.cluster import start_ray
+from classic.data.readers import BadRow, Row
 from classic.errors import ClassicError, InputError
 from classic.files import json_bytes, sync_folder, write_json
+from classic.prediction.tables import need_pyarrow, write_parquet
 from classic.runtime.answering import WINDOW, Answering
-from classic.runtime.records import header, lines, record
+from classic.runtime.records import Answered, columns, header, lines, record
 from classic.types import Example, Prediction, example_about
 
 CHUNK = 4 * WINDOW
@@ -32,12 +34,19 @@ Engine = Callable[[Iterable[Chunk]], Iterator[list[Prediction]]]
 """Answers chunks in their order."""
 
 
-def local_engine(predictor: Answering, domain: str | None, batch_size: int) -> Engine:
-    """Answers in this process."""
+def local_engine(
+    predictor: Answering, domain: str | None, batch_size: int, on_answer: Callable[[], None] | None = None
+) -> Engine:
+    """Answers in this process; ``on_answer`` is called after each answer."""
 
     def answer(chunks: Iterable[Chunk]) -> Iterator[list[Prediction]]:
         for chunk in chunks:
-            yield list(predictor.stream(chunk, domain=domain, batch_size=batch_size))
+            answers = []
+            for found in predictor.stream(chunk, domain=domain, batch_size=batch_size):
+                answers.append(found)
+                if on_answer:
+                    on_answer()
+            yield answers
 
     return answer
 
@@ -104,48 +113,64 @@ class RowPredictor:
 
 
 def predict_file(
-    examples: Iterable[Example],
+    rows: Iterable[Row | BadRow],
     out: Path,
     form: str,
     engine: Engine,
     job: dict[str, Any],
     on_chunk: Callable[[int], None] | None = None,
     chunk: int = CHUNK,
+    names: Sequence[str] | None = None,
+    on_start: Callable[[int], None] | None = None,
 ) -> int:
-    """Answers all examples into a file, or goes on where a killed process left off.
+    """Answers all rows into a file, or goes on where a killed process left off.
 
     Args:
-        examples: All rows from the first one on; those that are answered already are read and skipped.
+        rows: All rows from the first one on; those that are answered already are read and skipped. A bad one is written with
+            what is wrong with it.
         out: The file; it appears when all rows are answered.
-        form: ``jsonl`` or ``csv``.
+        form: ``jsonl``, ``csv`` or ``parquet``.
         engine: Who answers.
         job: What determines the answers; work on another job is thrown away.
         on_chunk: Told the number of rows answered so far.
         chunk: Rows between two entries of the journal.
+        names: The columns of a CSV file, from `classic.runtime.records.columns`; those of the answers if none are given.
+        on_start: Told the number of rows that were answered before.
 
     Returns:
         The number of rows.
     """
-    key = hashlib.sha256(json_bytes(job | {"form": form, "chunk": chunk})).hexdigest()
+    if form == "parquet":
+        need_pyarrow()
+    names = columns(()) if names is None else names
+    key = hashlib.sha256(json_bytes(job | {"form": form, "chunk": chunk, "columns": list(names)})).hexdigest()
     partial, journal = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.journal")
     try:
         with partial.open("a+b") as handle:
             _take(handle, out)
-            rows, size = _read_journal(journal, key)
+            done, size = _read_journal(journal, key)
             if handle.seek(0, os.SEEK_END) < size:
-                rows, size = 0, 0
+                done, size = 0, 0
             handle.truncate(size)
-            if not rows:
-                handle.write(header(form).encode())
-            for answers in engine(_chunks(itertools.islice(examples, rows, None), chunk)):
-                rows += len(answers)
-                _append(handle, lines(answers, form))
-                write_json(journal, {"key": key, "rows": rows, "bytes": handle.tell()})
+            if not done:
+                handle.write(header(form, names).encode())
+            if on_start:
+                on_start(done)
+            for answered in _answer(itertools.islice(rows, done, None), engine, chunk):
+                done += len(answered)
+                _append(handle, lines(answered, form, names))
+                write_json(journal, {"key": key, "rows": done, "bytes": handle.tell()})
                 if on_chunk:
-                    on_chunk(rows)
+                    on_chunk(done)
             handle.flush()
             os.fsync(handle.fileno())
-        partial.replace(out)
+        if form == "parquet":
+            table = out.with_name(f".{out.name}.tmp")
+            write_parquet(partial, table)
+            table.replace(out)
+            partial.unlink()
+        else:
+            partial.replace(out)
         journal.unlink(missing_ok=True)
         sync_folder(out.parent)
     except _BusyError:
@@ -156,7 +181,30 @@ def predict_file(
         raise
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror}", fix="choose another place") from None
-    return rows
+    return done
+
+
+def _answer(rows: Iterable[Row | BadRow], engine: Engine, size: int) -> Iterator[list[Answered]]:
+    """Chunks of rows with their answers. The engine may read ahead, so rows wait for their answers in line."""
+    waiting: deque[list[Row | BadRow]] = deque()
+
+    def asked() -> Iterator[Chunk]:
+        ahead = iter(rows)
+        while chunk := list(itertools.islice(ahead, size)):
+            waiting.append(chunk)
+            yield [row.example for row in chunk if isinstance(row, Row)]
+
+    for answers in engine(asked()):
+        yield pair(waiting.popleft(), answers)
+
+
+def pair(rows: Iterable[Row | BadRow], answers: Iterable[Prediction]) -> list[Answered]:
+    """Rows with their answers; a bad row has none."""
+    found = iter(answers)
+    return [
+        Answered(None, row.fields, row.error.told) if isinstance(row, BadRow) else Answered(next(found), row.fields)
+        for row in rows
+    ]
 
 
 def describe_input(path: Path) -> dict[str, Any]:
@@ -183,12 +231,6 @@ def _read_journal(journal: Path, key: str) -> tuple[int, int]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     return 0, 0
-
-
-def _chunks(examples: Iterable[Example], size: int) -> Iterator[Chunk]:
-    waiting = iter(examples)
-    while chunk := list(itertools.islice(waiting, size)):
-        yield chunk
 
 
 def _append(handle: BinaryIO, text: str) -> None:

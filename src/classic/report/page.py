@@ -12,6 +12,7 @@ from typing import Any
 
 from classic._version import __version__
 from classic.errors import InputError, StoreError
+from classic.evaluation.details import detail
 from classic.evaluation.matrix import METRICS, ResultMatrix
 from classic.evaluation.scores import expand, own_columns
 from classic.files import write_bytes
@@ -124,6 +125,7 @@ def report_numbers(store: Store) -> dict[str, Any]:
         "forgetting_by_domain": {metric: parts.forgetting(matrix, metric) for metric in METRICS},
         "backward_transfer_by_domain": {metric: parts.backward(matrix, metric) for metric in METRICS},
         "matrix": matrix.to_dict(),
+        "details": _details(store, chain),
         "capacity": capacities,
         "free_units": capacities[-1]["free"] if capacities[-1] else None,
         "transfer": [version.record.get("transfer") for version in chain],
@@ -134,6 +136,26 @@ def report_numbers(store: Store) -> dict[str, Any]:
         "sha256": store.digest(),
     }
     return _without_nan(numbers)  # type: ignore[no-any-return]
+
+
+def _details(store: Store, chain: Sequence[Version]) -> dict[str, Any]:
+    """What stands behind the newest known result on each domain: classes, confusions, intervals, and the version."""
+    found: dict[str, Any] = {}
+    for tested in chain:
+        for version in reversed(chain[chain.index(tested) :]):
+            where = f"scores of version {version.number} on {tested.domain!r}"
+            pairs = _pairs(store.read_scores(version.number).get(tested.domain), where)
+            if not pairs and version is tested:
+                pairs = _pairs(tested.record.get("scores", {}).get("test"), where) if _has_pairs(tested) else []
+            if pairs:
+                counted = {"pairs": [list(pair) for pair in pairs]}
+                found[tested.domain] = detail(counted, tested.record.get("classes", [])) | {"version": version.number}
+                break
+    return found
+
+
+def _has_pairs(version: Version) -> bool:
+    return "pairs" in version.record.get("scores", {}).get("test", {})
 
 
 def _learned(store: Store) -> list[Version]:

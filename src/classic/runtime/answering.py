@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from classic.data.memory import iter_examples
 from classic.errors import InputError
 from classic.runtime.clauses import blend, with_clauses
-from classic.types import POLARITIES, Example, Polarity, Prediction, example_about
+from classic.runtime.explaining import Word, left_out, words_of
+from classic.types import POLARITIES, Example, Polarity, Prediction, Probabilities, example_about
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
@@ -45,24 +47,64 @@ class Answering(ABC):
 
     def predict(
         self,
-        sentence: str,
-        aspects: Sequence[str | tuple[int, int]],
+        sentence: object,
+        aspects: str | tuple[int, int] | Sequence[str | tuple[int, int]] | None = None,
         *,
         domain: str | None = None,
+        batch_size: int = 32,
     ) -> list[Prediction]:
-        """One prediction per aspect.
+        """One prediction per aspect, of one sentence or of many rows.
+
+        >>> predictor.predict("the screen is good and the soup is bad", "screen")[0].aspect
+        'screen'
+        >>> rows = [("the screen is good", "screen"), {"sentence": "the soup is bad", "aspect": "soup"}]
+        >>> [answer.aspect for answer in predictor.predict(rows)]
+        ['screen', 'soup']
 
         Args:
-            sentence: The sentence.
-            aspects: Aspect terms, or character spans (start, end) of them in the sentence.
+            sentence: A sentence; or, without aspects, rows of sentences and aspects: tuples, dicts, a DataFrame, a Dataset
+                (see `classic.data.iter_examples`).
+            aspects: One aspect term or several, or character spans (start, end) of them in the sentence.
             domain: The domain, in a store that learns task-incrementally; not needed otherwise.
+            batch_size: Examples computed at once.
         """
-        examples = [example_about(sentence, aspect) for aspect in aspects]
-        return list(self.stream(examples, domain=domain))
+        if not isinstance(sentence, str):
+            if aspects is not None:
+                raise InputError("aspects beside rows", fix="put the aspect into each row: (sentence, aspect)")
+            return list(self.stream(sentence, domain=domain, batch_size=batch_size))
+        if aspects is None:
+            raise InputError("no aspect given", fix='say which aspect is meant: predict(sentence, "battery")')
+        one = isinstance(aspects, str) or _is_span(aspects)
+        examples = [example_about(sentence, aspect) for aspect in ([aspects] if one else aspects)]  # type: ignore[arg-type]
+        return list(self.stream(examples, domain=domain, batch_size=batch_size))
+
+    def explain(
+        self, sentence: str, aspect: str | tuple[int, int], *, domain: str | None = None, batch_size: int = 32
+    ) -> tuple[Prediction, list[Word]]:
+        """An answer, and how much each word spoke for it. Every word costs one more question.
+
+        >>> answer, words = predictor.explain("the screen is good", "screen")
+        >>> [word.text for word in words]
+        ['the', 'screen', 'is', 'good']
+
+        Args:
+            sentence: The sentence; of a long one, the first 128 words are looked at.
+            aspect: The aspect, or its span.
+            domain: As in `predict`.
+            batch_size: Examples computed at once.
+        """
+        example = example_about(sentence, aspect)
+        answer, *others = self.stream([example, *left_out(example)], domain=domain, batch_size=batch_size)
+        share = answer.probabilities[answer.polarity.column]
+        places = zip(words_of(sentence), others, strict=True)
+        return answer, [
+            Word(sentence[start:end], start, end, share - other.probabilities[answer.polarity.column])
+            for (start, end), other in places
+        ]
 
     def stream(
         self,
-        examples: Iterable[Example],
+        examples: object,
         *,
         domain: str | None = None,
         batch_size: int = 32,
@@ -71,13 +113,13 @@ class Answering(ABC):
         """Predictions in the order of the examples.
 
         Args:
-            examples: What is asked; read a window ahead, so memory stays flat on any file.
+            examples: What is asked, as in `predict`; read a window ahead, so memory stays flat on any file.
             domain: As in `predict`.
             batch_size: Examples computed at once.
             window: How many examples are read before the first is answered; more of them are sorted better by length.
         """
         self.check_domain(domain)
-        waiting = iter(examples)
+        waiting = iter_examples(examples, labelled=False)
         while ahead := list(itertools.islice(waiting, window)):
             yield from self._answer_by_clauses(ahead, domain, batch_size)
 
@@ -87,9 +129,7 @@ class Answering(ABC):
         for row, of_clause in zip(rows, answers[len(examples) :], strict=True):
             whole = answers[row]
             shares = blend(whole.probabilities, of_clause.probabilities)
-            answers[row] = dataclasses.replace(
-                whole, polarity=_likeliest(shares), probabilities=(shares[0], shares[1], shares[2])
-            )
+            answers[row] = dataclasses.replace(whole, polarity=_likeliest(shares), probabilities=Probabilities(*shares))
         return answers[: len(examples)]
 
 
@@ -120,12 +160,16 @@ def as_prediction(
         aspect=example.aspect,
         span=example.span,
         polarity=_likeliest(shares),
-        probabilities=(shares[0], shares[1], shares[2]),
+        probabilities=Probabilities(*shares),
         nearest_domain=nearest,
         unfamiliar=unfamiliar,
         truncated=truncated,
         version=version,
     )
+
+
+def _is_span(aspects: object) -> bool:
+    return isinstance(aspects, tuple) and len(aspects) == 2 and all(type(each) is int for each in aspects)
 
 
 def _likeliest(shares: Sequence[float]) -> Polarity:

@@ -1,20 +1,39 @@
-"""Predictions as lines of JSONL or CSV."""
+"""Answers as lines of JSONL or CSV, each with everything that stood in its row of the input."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from classic.data.writers import safe_cell
 from classic.types import Prediction
 
+ERROR = "error"
 _COLUMNS = (
     *("sentence", "aspect", "polarity", "positive", "negative", "neutral"),
-    *("nearest_domain", "unfamiliar", "truncated", "version", "start", "end"),
+    *("nearest_domain", "unfamiliar", "aspect_found", "truncated", "version", "start", "end"),
 )
+_ASKED = {"sentence", "aspect", "start", "end", "span"}
+"""Columns whose values the answer repeats anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A row of the input and what became of it.
+
+    Attributes:
+        answer: The prediction; None if the row could not be read.
+        fields: The row, by the names of the input.
+        error: What was wrong with it.
+    """
+
+    answer: Prediction | None
+    fields: Mapping[str, object] = field(default_factory=dict)
+    error: str = ""
 
 
 def record(answer: Prediction) -> dict[str, Any]:
@@ -24,31 +43,75 @@ def record(answer: Prediction) -> dict[str, Any]:
         "aspect": answer.aspect,
         "span": list(answer.span) if answer.span else None,
         "polarity": str(answer.polarity),
-        "positive": round(answer.probabilities[0], 6),
-        "negative": round(answer.probabilities[1], 6),
-        "neutral": round(answer.probabilities[2], 6),
+        **{name: round(share, 6) for name, share in dict(answer.probabilities).items()},
         "nearest_domain": answer.nearest_domain,
         "unfamiliar": answer.unfamiliar,
+        "aspect_found": answer.aspect_found,
         "truncated": answer.truncated,
         "version": answer.version,
     }
 
 
-def header(form: str) -> str:
-    """What stands before the first prediction."""
-    return "" if form == "jsonl" else ",".join(_COLUMNS) + "\n"
+def returned(name: str) -> str | None:
+    """Under which name a column of the input comes back; None if the answer has it already.
+
+    >>> returned("id"), returned("polarity"), returned("sentence")
+    ('id', 'input_polarity', None)
+    """
+    if name in _ASKED:
+        return None
+    return f"input_{name}" if name in _COLUMNS or name == ERROR else name
 
 
-def lines(answers: Iterable[Prediction], form: str) -> str:
-    """Predictions as text, one line each unless a sentence has several."""
-    if form == "jsonl":
-        return "".join(json.dumps(record(answer), ensure_ascii=False) + "\n" for answer in answers)
+def as_object(row: Answered) -> dict[str, Any]:
+    """A row with its answer as plain JSON values: the answer first, then the other columns of the input."""
+    if row.answer is None:
+        values = {name: row.fields.get(name) for name in ("sentence", "aspect")} | {"polarity": None, ERROR: row.error}
+    else:
+        values = record(row.answer)
+    for name, value in row.fields.items():
+        if (own := returned(name)) is not None:
+            values[own] = value
+    return values
+
+
+def columns(names: Iterable[str], *, marked: bool = False) -> list[str]:
+    """The columns of a CSV file of answers.
+
+    Args:
+        names: The columns of the input.
+        marked: Whether rows that could not be read are in it.
+    """
+    own = dict.fromkeys(own for name in names if (own := returned(name)) is not None)
+    return [*_COLUMNS, *((ERROR,) if marked else ()), *own]
+
+
+def header(form: str, names: Sequence[str] = _COLUMNS) -> str:
+    """What stands before the first answer."""
+    return _written([names]) if form == "csv" else ""
+
+
+def lines(rows: Iterable[Answered], form: str, names: Sequence[str] = _COLUMNS) -> str:
+    """Answers as text, one line each unless a sentence has several. ``names`` are the columns of CSV."""
+    if form != "csv":
+        return "".join(json.dumps(as_object(row), ensure_ascii=False, default=str) + "\n" for row in rows)
+    return _written([_cell(values.get(name)) for name in names] for values in map(_flat, rows))
+
+
+def _flat(row: Answered) -> dict[str, Any]:
+    values = as_object(row)
+    values["start"], values["end"] = values.pop("span", None) or (None, None)
+    return values
+
+
+def _cell(value: object) -> object:
+    """A spreadsheet must not take a review for a formula."""
+    if isinstance(value, dict | list):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    return safe_cell(value) if isinstance(value, str) else value
+
+
+def _written(rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-    for answer in answers:
-        values = record(answer)
-        span = values.pop("span")
-        values |= {"start": span[0] if span else "", "end": span[1] if span else ""}
-        # A spreadsheet must not take a review for a formula.
-        writer.writerow({key: safe_cell(value) if isinstance(value, str) else value for key, value in values.items()})
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from classic.errors import InputError
 from classic.prediction.predictor import Predictor
+from classic.runtime.explaining import left_out, words_of
 from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
 from classic.types import Example, Prediction, Scenario, example_about
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_MOST_WORDS = 128
-_EXPLAINERS = 4
+_MOST_WORK = 4096  # words times tokens: some sixty words; what costs more to explain is not explained
 _FRESH = 1.0  # seconds for which a forward pass says that the model answers
 _CHUNK = 8  # a batch is computed in pieces of like length: on a CPU padding costs more than small pieces do
 _LONG_TEXT = 20_000  # characters beyond which counting tokens would hold up the loop
@@ -43,8 +41,6 @@ class Live:
         self.batcher: MicroBatcher[Predictor, Question, Prediction] = MicroBatcher(_compute, limits, telemetry)
         self.predictor: Predictor | None = None
         self._probe: tuple[float, asyncio.Task[int]] | None = None
-        # Threads of their own: they wait for answers, and whoever computes answers must never wait for them.
-        self._explainers = ThreadPoolExecutor(_EXPLAINERS, thread_name_prefix="explain")
 
     @property
     def version(self) -> int:
@@ -65,13 +61,14 @@ class Live:
 
     async def ask(self, predictor: Predictor, questions: Sequence[Question], seconds: float) -> list[Prediction]:
         """Predictions in the order of the questions."""
-        examples = [question.example for question in questions]
+        tokens = await self._lengths(predictor, [question.example for question in questions])
+        return await self.batcher.ask(predictor, questions, tokens, seconds)
+
+    async def _lengths(self, predictor: Predictor, examples: Sequence[Example]) -> Sequence[int]:
         lengths = predictor.learner.method.model.backbone.lengths
         if sum(len(example.sentence) + len(example.aspect) for example in examples) > _LONG_TEXT:
-            tokens = await asyncio.to_thread(lengths, examples)
-        else:
-            tokens = lengths(examples)
-        return await self.batcher.ask(predictor, questions, tokens, seconds)
+            return await asyncio.to_thread(lengths, examples)
+        return lengths(examples)
 
     async def probe(self, seconds: float) -> int:
         """A real forward pass not older than a second, shared by all who ask; returns the version that made it."""
@@ -91,33 +88,29 @@ class Live:
 
     async def explain(
         self, predictor: Predictor, question: Question, said: Prediction, seconds: float
-    ) -> list[tuple[int, int, float]]:
+    ) -> list[tuple[int, int, float]] | None:
         """How much each word (start, end) spoke for the answer: what its probability loses without the word.
 
-        captum ablates a vector of ones, a word each; a vector with a zero is the sentence without that word. So any
-        backbone can be explained, and the passes are batched like every other question.
+        A word is taken out at a time and the rest is asked, so any backbone can be explained. It costs as many passes as
+        there are words; a text for which that is too much is not explained. The passes are asked a few at a time:
+        other people's questions come in between, and nothing is computed for somebody who has gone.
+
+        Returns:
+            One entry per word, or None for a text that is too long.
         """
-        import torch
-
         sentence = question.example.sentence
-        words = [found.span() for found in _WORD.finditer(sentence)][:_MOST_WORDS]
-        column = said.polarity.column
-        loop = asyncio.get_running_loop()
-
-        def probability(present: torch.Tensor) -> torch.Tensor:
-            texts = [Question(_without(question.example, words, row), question.domain) for row in present.tolist()]
-            answers = asyncio.run_coroutine_threadsafe(self.ask(predictor, texts, seconds), loop).result()
-            return torch.tensor([answer.probabilities[column] for answer in answers])
-
-        def ablate() -> list[float]:
-            from captum.attr import FeatureAblation  # here: the first import takes long, and the loop must turn
-
-            ablation = FeatureAblation(probability)
-            weights: torch.Tensor = ablation.attribute(torch.ones(1, len(words)), perturbations_per_eval=len(words))
-            return [float(weight) for weight in weights[0]]
-
-        weights = await loop.run_in_executor(self._explainers, ablate) if words else []
-        return [(start, end, weight) for (start, end), weight in zip(words, weights, strict=True)]
+        (tokens,) = await self._lengths(predictor, [question.example])
+        words = words_of(sentence)
+        if len(words) * tokens > _MOST_WORK:
+            return None
+        until, column = time.monotonic() + seconds, said.polarity.column
+        without = [Question(each, question.domain) for each in left_out(question.example)]
+        found: list[tuple[int, int, float]] = []
+        for start in range(0, len(words), _CHUNK):
+            answers = await self.ask(predictor, without[start : start + _CHUNK], until - time.monotonic())
+            lost = [said.probabilities[column] - answer.probabilities[column] for answer in answers]
+            found += [(*word, weight) for word, weight in zip(words[start : start + _CHUNK], lost, strict=True)]
+        return found
 
 
 def load_predictor(store: Store, number: int) -> Predictor | None:
@@ -151,23 +144,3 @@ def _compute(predictor: Predictor, questions: Sequence[Question]) -> list[Predic
         found = predictor.stream(examples, domain=domain, batch_size=_CHUNK)
         answers |= dict(zip(places, found, strict=True))
     return [answers[place] for place in range(len(questions))]
-
-
-def _without(example: Example, words: Sequence[tuple[int, int]], present: Sequence[float]) -> Example:
-    """The example without the words whose entry is 0; a known span moves along."""
-    kept, at, moved = [], 0, 0
-    start = example.span[0] if example.span else 0
-    for (left, right), there in zip(words, present, strict=True):
-        if there:
-            continue
-        kept.append(example.sentence[at:left])
-        at = right
-        if right <= start:
-            moved += right - left
-    sentence = "".join([*kept, example.sentence[at:]])
-    if not sentence.strip():
-        return Example(".", example.aspect)
-    span = (start - moved, start - moved + len(example.aspect)) if example.span else None
-    if span and sentence[span[0] : span[1]] != example.aspect:  # a word of the aspect itself is out
-        span = None
-    return Example(sentence, example.aspect, None, span)

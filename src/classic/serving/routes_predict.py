@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from classic._version import __version__
 from classic.data.readers.row import MAX_TEXT
 from classic.prediction.predictor import Predictor
-from classic.serving import versions
+from classic.serving import examples, versions
 from classic.serving.batcher import ComputeError
 from classic.serving.guard import PREDICT_BYTES, TEACH_BYTES
 from classic.serving.model import Question, as_question
@@ -25,6 +25,7 @@ from classic.serving.schemas import (
     MOST_IN_ALL,
     MOST_INPUTS,
     DomainsAnswer,
+    ExamplesAnswer,
     PredictAnswer,
     PredictRequest,
     ReadyAnswer,
@@ -39,6 +40,7 @@ router = APIRouter(tags=["try"])
 Value = TypeVar("Value")
 
 _READY_SECONDS = 5.0
+_EXAMPLE_SECONDS = 30.0
 
 
 @router.post(
@@ -57,7 +59,8 @@ async def predict(asked: PredictRequest, request: Request, service: TheService) 
     if found is None:
         return Response(status_code=499)  # nobody is there to read it
     said, words = found
-    flat = iter([_aspect(prediction, word) for prediction, word in zip(said, words, strict=True)])
+    pairs = zip(said, words, strict=True)
+    flat = iter([_aspect(prediction, word, asked.attributions) for prediction, word in pairs])
     results = [{"aspects": [next(flat) for _ in each.aspects]} for each in asked.inputs]
     return JSONResponse({"version": predictor.version, "results": results})
 
@@ -120,7 +123,7 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None) -> dict[str, Any]:
+def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None, explain: bool) -> dict[str, Any]:
     shares = dict(zip(map(str, POLARITIES), prediction.probabilities, strict=True))
     return {
         "aspect": prediction.aspect,
@@ -131,6 +134,7 @@ def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None) 
         "unfamiliar": prediction.unfamiliar,
         "truncated": prediction.truncated,
         "words": None if words is None else [{"start": s, "end": e, "weight": weight} for s, e, weight in words],
+        "too_long_to_explain": explain and words is None,
     }
 
 
@@ -139,6 +143,23 @@ def domains(service: TheService) -> dict[str, Any]:
     """What the live version has learned."""
     live = service.live.version
     return {"version": live, "domains": versions.domains(service.store, live, service.book)}
+
+
+@router.get(
+    "/v1/examples",
+    response_model=ExamplesAnswer,
+    responses=answers(401, 409, 429, 503, 504),
+    dependencies=[NeedsToken],
+)
+async def example_reviews(request: Request, service: TheService) -> Response:
+    """Reviews to try the live version with, which it answers rightly; none of what people taught."""
+    predictor = service.live.get()
+    if service.examples is None or service.examples[0] is not predictor:
+        found = await _unless_gone(request, examples.examples(service.live), time.monotonic() + _EXAMPLE_SECONDS)
+        if found is None:
+            return Response(status_code=499)
+        service.examples = predictor, found
+    return JSONResponse({"version": predictor.version, "examples": service.examples[1]})
 
 
 @router.get("/v1/status", response_model=StatusAnswer, responses=answers(401), dependencies=[NeedsToken])

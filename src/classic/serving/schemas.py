@@ -116,6 +116,7 @@ class AspectAnswer(BaseModel):
     unfamiliar: bool
     truncated: bool
     words: list[Word] | None
+    too_long_to_explain: bool
 
 
 class PredictResult(BaseModel):
@@ -125,6 +126,18 @@ class PredictResult(BaseModel):
 class PredictAnswer(BaseModel):
     version: int
     results: list[PredictResult]
+
+
+class ExampleReview(BaseModel):
+    domain: str
+    subject: str
+    sentence: str
+    aspects: list[Span]
+
+
+class ExamplesAnswer(BaseModel):
+    version: int
+    examples: list[ExampleReview]
 
 
 class Scores(BaseModel):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 from classic.data import DEMO_DOMAINS, load_demo
-from classic.data.tasks import task_hash
+from classic.data.tasks import check_name, task_hash
 from classic.data.writers import write_examples
-from classic.errors import StoreError
+from classic.errors import InputError, StoreError
+from classic.prediction.predictor import Predictor
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
 from classic.serving.jobs import Job, JobBook, lock_service
 from classic.serving.model import Live, load_predictor
-from classic.serving.problems import ApiError
+from classic.serving.problems import ApiError, invalid
 from classic.serving.supervisor import Teaching, job_folder
 from classic.serving.telemetry import Telemetry
 from classic.serving.uploads import read_upload
@@ -58,6 +60,7 @@ class Service:
         self.book = JobBook(job_folder(store.path))
         self.teaching = Teaching(store, self.book, self.live, self.telemetry, config.teach_memory)
         self.draining = False
+        self.examples: tuple[Predictor, list[dict[str, Any]]] | None = None  # to try a model with, and the model
         self._caretaker: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -112,6 +115,10 @@ class Service:
 
     def refuse_teaching(self, domain: str) -> None:
         """Says why a domain cannot be taught now."""
+        try:
+            check_name(domain)
+        except InputError as error:
+            raise invalid(error.what, fix=error.fix) from None
         if self.draining:
             raise ApiError(503, "draining", "the service is ending", headers={"Retry-After": "5"})
         if job := self.book.open_job:

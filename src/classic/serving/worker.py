@@ -41,6 +41,9 @@ class Reporter:
         self._epochs = self._batches = self._done_before = 0
         self._began = self._said = 0.0
 
+    def on_stage(self, task: str, what: str) -> None:
+        """Nothing: the page says that teaching has begun."""
+
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Notes where a phase begins."""
         self._phase, self._epochs, self._batches = phase, epochs, batches

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from classic.evaluation.details import by_class, confusion_matrix, intervals
+from classic.types import POLARITIES, Polarity
+
 
 def write_card(record: dict[str, Any], system: dict[str, Any], domains: list[str]) -> str:
     """A Markdown card of a version."""
@@ -28,6 +31,9 @@ def write_card(record: dict[str, Any], system: dict[str, Any], domains: list[str
             f"| {part} macro-F1 (classes in truth or answer) | {test['macro_f1']:.4f} |",
             f"| {part} macro-F1 (the domain's own classes) | {test['own_f1']:.4f} |",
         ]
+    if test.get("pairs"):
+        low, high = intervals(test, record["classes"])["accuracy"]
+        lines.append(f"| {part} accuracy, 95 % interval | {low:.3f} to {high:.3f} |")
     lines.append(f"| calibration temperature | {record['temperature'][0]:.3f} |")
     capacity = record.get("capacity")
     if capacity:
@@ -36,6 +42,7 @@ def write_card(record: dict[str, Any], system: dict[str, Any], domains: list[str
             f"| adapter units still free | {capacity['free']:.1%} |",
         ]
     lines += [
+        *_classes(test, part),
         "",
         "## Limits",
         "",
@@ -47,6 +54,25 @@ def write_card(record: dict[str, Any], system: dict[str, Any], domains: list[str
         "",
     ]
     return "\n".join(line for line in lines if line is not None)
+
+
+def _classes(test: dict[str, Any], part: str) -> list[str]:
+    """Every class by itself, and what was answered in its place."""
+    if not test.get("pairs"):
+        return []
+    matrix = confusion_matrix(test)
+    lines = [
+        "",
+        f"## Classes ({part} examples)",
+        "",
+        "| true | examples | precision | recall | F1 | " + " | ".join(f"said {name}" for name in POLARITIES) + " |",
+        "|---|" + "---:|" * (4 + len(POLARITIES)),
+    ]
+    for name, own in by_class(test).items():
+        said = " | ".join(map(str, matrix[Polarity(name).column]))
+        shares = f"{own['precision']:.3f} | {own['recall']:.3f} | {own['f1']:.3f}"
+        lines.append(f"| {name} | {own['examples']} | {shares} | {said} |")
+    return lines
 
 
 def _texts(record: dict[str, Any]) -> str:

@@ -85,6 +85,11 @@ class Store:
         path = Path(path)
         file = path / "store.json"
         if not file.is_file():
+            if (path / "classic.json").is_file():
+                raise StoreError(
+                    f"{path} is an exported folder, not a store",
+                    fix="`classic predict` and `classic evaluate` take it; for the rest name the store it was made of",
+                )
             raise StoreError(f"{path} is not a store: it has no store.json", fix="make one with `classic learn`")
         settings = read_object(file)
         if settings.get("format") != FORMAT:

@@ -89,7 +89,7 @@ _TRAINING = (
     rule(
         {
             "train.epochs": 6,
-            "train.large_epochs": 4,
+            "train.large_epochs": 6,
             "train.selection": "last",
             "train.joined": 0.5,
             "train.precision": "fastest",

@@ -37,6 +37,9 @@ VERSION = 2  # of what training comes to; raised when the same run ends with oth
 class Watcher(Protocol):
     """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""
 
+    def on_stage(self, task: str, what: str) -> None:
+        """Something begins that takes a while and has no steps, in a few words."""
+
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """A phase begins, or goes on after ``done`` epochs."""
 
@@ -49,6 +52,9 @@ class Watcher(Protocol):
 
 class NoWatcher:
     """Nobody looks on."""
+
+    def on_stage(self, task: str, what: str) -> None:
+        """Nothing."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Nothing."""
@@ -100,7 +106,9 @@ def learn_task(
         raise RuntimeError("this method was left in the middle of a task: build it anew, the checkpoint has its state")
     index, log = method.learned, TaskLog()
     clock, cpu_clock = time.perf_counter(), time.process_time()
+    watcher.on_stage(task.name, "encoding texts")
     method.model.backbone.prepare(task.train + task.valid, dataset=True)
+    watcher.on_stage(task.name, "asking earlier models" if index else "getting ready")
     method.start_task(task, seeds)
     method.keeping.start_task()
     saved = checkpoint.load() if checkpoint else None

@@ -33,6 +33,7 @@ def test_duplicates_conflicts_and_absent_aspects() -> None:
     )
     found = Counter(finding.kind for finding in check(Task("t", rows, rows[:0], rows[:0])).findings)
     assert (found["duplicate"], found["conflict"], found["aspect-not-in-sentence"]) == (1, 1, 1)
+    assert ("aspect-not-in-sentence", "warning", "train") in kinds(Task("t", rows, rows[:0], rows[:0]))  # for --strict
 
 
 def test_two_occurrences_are_neither_duplicate_nor_conflict() -> None:

@@ -88,7 +88,13 @@ def test_data_root_explains_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(InputError, match="CLASSIC_DATA"):
         data_root()
     monkeypatch.setenv("CLASSIC_DATA", str(tmp_path))
-    assert data_root() == tmp_path
+    with pytest.raises(InputError, match="none of the paper's domains"):
+        data_root()
+    (tmp_path / "asc" / domain("Rest").folder).mkdir(parents=True)
+    with pytest.raises(InputError, match=f"did you mean '{tmp_path / 'asc'}'"):
+        data_root()
+    monkeypatch.setenv("CLASSIC_DATA", str(tmp_path / "asc"))
+    assert data_root() == tmp_path / "asc"
     with pytest.raises(InputError, match="Speaker"):
         load_domain("Speaker")
 

@@ -103,16 +103,28 @@ CASES = {
     "xml span": (XML % '<aspectTerm term="lid" polarity="positive" from="5" to="8"/>', 5, 1, "not the aspect"),
     "xml no term": (XML % '<aspectTerm polarity="positive"/>', 5, 1, "no value for the aspect"),
     "xml syntax": (XML % "<aspectTerm a&b>", 5, 14, "well-formed"),
-    "xml other root": ("<?xml version='1.0'?>\n<Reviews/>", 2, 1, "outermost element"),
+    "xml other root": ("<?xml version='1.0'?>\n<html/>", 2, 1, "outermost element"),
     "xml term outside": ("<sentences>\n <aspectTerm/></sentences>", 2, 2, "outside a sentence"),
     "xml cut off": ("<sentences>\n<sentence>", 2, 11, "no element found"),
     "pyabsa short block": ("the $T$ fits\nlid\n1\nthe $T$ leaks\nlid\n", 4, 1, "block of 2 lines"),
-    "pyabsa two marks": ("the $T$ fits\nlid\n1\n$T$ and $T$\nlid\n1\n", 4, 9, "2 marks"),
     "pyabsa shifted": ("the $T$ fits\nlid\n1\nlid\n1\nthe $T$ leaks\n", 4, 1, "0 marks"),
     "pyabsa label": ("the $T$ fits\nlid\n2\n", 3, 1, "unknown label '2'"),
     "pyabsa empty aspect": ("the $T$ fits\n\n1\n", 2, 1, "aspect is empty"),
     "hu-liu empty sentence": ("lid[+1]##\n", 1, 10, "sentence is empty"),
     "hu-liu long sentence": (f"[t]title\nlid[+1]##{LONG}\n", 2, 10, "10,001"),
+    "tuples no list": ("a lid####[([1], [0], 'POS')]\na lid####[lid]\n", 2, 10, "no list of tuples"),
+    "tuples position": ("a lid####[([2], [0], 'POS')]\n", 1, 10, "not that of a word"),
+    "tuples label": ("a lid####[['lid', 'lid general', 'fine', 'a']]\n", 1, 10, "unknown label"),
+    "tuples code": ("a lid####[__import__('os').getcwd()]\n", 1, 10, "no list of tuples"),
+    "tuples deep": ("a lid####[" + "[" * 10_000 + "\n", 1, 10, "no list of tuples"),
+    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1", 1, 1, "old Excel"),
+    "semeval16 label": (
+        "<Reviews><Review><sentences><sentence><text>a lid</text><Opinions>\n"
+        '<Opinion target="lid" polarity="fine" from="2" to="5"/></Opinions></sentence></sentences></Review></Reviews>',
+        2,
+        1,
+        "unknown label",
+    ),
     "empty": ("", 1, 1, "empty"),
     "blank": (" \n \n", 1, 1, "empty"),
     "prose": ("nothing to see here\n", 1, 1, "not recognised"),
@@ -198,3 +210,46 @@ def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
             member.write(bytes(1 << 20))
     with pytest.raises(DataError, match="larger than"):
         read_examples(archive / "b.txt")
+
+
+def test_all_bad_rows_are_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text(H + GOOD + "a lid,lid,positiv\n" + GOOD + "a lid,,negative\n" + "a lid,lid,7\n" * 30)
+    with pytest.raises(DataError) as caught:
+        read_examples(file)
+    text = str(caught.value)
+    assert "32 rows cannot be used" in text
+    assert "line 3:11: unknown label 'positiv', did you mean 'positive'?" in text
+    assert "line 5:7: the aspect is empty" in text
+    assert text.count("\n  line ") == 20
+    assert "and 12 more" in text
+    assert (caught.value.line, caught.value.column) == (3, 11)
+
+
+def test_bad_rows_before_the_end_of_a_broken_file_are_told_too(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text(H + 'a lid,lid,7\n"never closed,lid,positive\n')
+    with pytest.raises(DataError, match=r"(?s)2 rows cannot be used.*unknown label '7'.*never closed"):
+        read_examples(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "meant"),
+    [
+        ("sentence,aspect,polarty\na lid,lid,positive\n", "did you mean 'polarity' by 'polarty'"),
+        ("sentense,aspect,polarity\na lid,lid,positive\n", "did you mean 'sentence' by 'sentense'"),
+        ('{"sentence": "a lid", "aspekt": "lid", "polarity": "+"}\n', "did you mean 'aspect' by 'aspekt'"),
+    ],
+)
+def test_a_misspelt_field_is_recognised(tmp_path: Path, content: str, meant: str) -> None:
+    file = tmp_path / "data.any"
+    file.write_text(content)
+    with pytest.raises(DataError, match=meant):
+        read_examples(file)
+
+
+def test_a_lost_block_costs_one_error_and_the_rest_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "data.any"
+    file.write_text("the $T$ fits\nlid\n1\npan\n0\nthe $T$ leaks\nlid\n-1\nthe $T$ bends\nlid\n9\n")
+    with pytest.raises(DataError, match=r"(?s)2 rows .*line 4:1: 0 marks.*line 11:1: unknown label '9'"):
+        read_examples(file)

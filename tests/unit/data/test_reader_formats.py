@@ -88,6 +88,10 @@ def test_hu_liu_annotations_and_their_slips(tmp_path: Path) -> None:
         (10, "no-aspect"),
         (11, "no-separator"),
     ]
+    assert [note.message for note in notes[:2]] == [
+        "a feature with a strength without + or - was left out",
+        "a feature with no strength was left out",
+    ]
 
 
 def test_hu_liu_from_a_zip(tmp_path: Path) -> None:
@@ -198,3 +202,109 @@ def test_importing_the_package_is_light() -> None:
     code = f"import sys, classic.data, classic.evaluation; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_mark_may_stand_twice(tmp_path: Path) -> None:
+    """368 of the 6,248 blocks of the well-known Twitter set are like this."""
+    file = write(tmp_path, "$T$ is not the old $T$\nlid\n-1\n")
+    assert read_examples(file) == [Example("lid is not the old lid", "lid", NEGATIVE)]
+
+
+def test_authors_json_may_be_wrapped(tmp_path: Path) -> None:
+    row = '{"polarity": "+", "term": "lid", "sentence": "a lid", "id": 3}'
+    for content in (
+        f'{{"data": {{"0": {row}, "1": {row}}}}}',
+        f'{{"meta": {{"a": 1}},\n"data": {{"0": {row}, "1": {row}}}}}',
+    ):
+        rows = read_rows(write(tmp_path, content))
+        assert [row.example for row in rows] == [Example("a lid", "lid", POSITIVE)] * 2
+        assert rows[0].fields["id"] == 3
+
+
+def test_semeval_2015_and_2016_xml(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '<?xml version="1.0"?>\n<Reviews><Review rid="1"><sentences>\n'
+        '<sentence id="1:0"><text>the lid fits</text><Opinions>\n'
+        '<Opinion target="lid" category="POT#QUALITY" polarity="positive" from="4" to="7"/>\n'
+        '<Opinion target="NULL" category="POT#GENERAL" polarity="negative" from="0" to="0"/>\n'
+        '</Opinions></sentence>\n<sentence id="1:1" OutOfScope="TRUE"><text>hm</text></sentence>\n'
+        "</sentences></Review></Reviews>",
+    )
+    assert detect_format(file) == "semeval-xml"
+    notes: list[Note] = []
+    rows = read_rows(file, notes=notes)
+    assert [row.example for row in rows] == [Example("the lid fits", "lid", POSITIVE, (4, 7))]
+    assert (rows[0].fields["id"], rows[0].fields["category"]) == ("1:0", "POT#QUALITY")
+    assert [(note.kind, note.line) for note in notes] == [("no-target", 5)]
+    assert len(read_examples(file, labelled=False)) == 1
+
+
+def test_triplets(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "the pot lid  fits well####[([1, 2], [3], 'POS'), ([1, 2], [4], 'POS'), ([0], [3], 'NEU')]\n\n"
+        "a lid####[([1], [0], 'NEG'), ([1], [0], 'POS')]\n",
+    )
+    assert detect_format(file) == "tuples"
+    notes: list[Note] = []
+    assert [row.example for row in read_rows(file, notes=notes)] == [
+        Example("the pot lid  fits well", "pot lid", POSITIVE, (4, 11)),
+        Example("the pot lid  fits well", "the", NEUTRAL, (0, 3)),
+    ]
+    assert [(note.kind, note.line) for note in notes] == [("conflict-label", 3)]
+
+
+def test_quadruplets(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "The lid fits####[['lid', 'pot quality', 'positive', 'fits'], ['NULL', 'pot general', 'negative', 'NULL']]\n",
+    )
+    notes: list[Note] = []
+    assert [row.example for row in read_rows(file, notes=notes)] == [Example("The lid fits", "lid", POSITIVE)]
+    assert [note.kind for note in notes] == ["no-target"]
+
+
+def test_excel(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (
+        [],
+        ["ID", "Review", "Term", "Label", "from"],
+        [7, "a lid", "lid", "pos", 2],
+        [],
+        [8, "a pan", "pan", "-", None],
+    ):
+        book.active.append(row)
+    book.create_sheet("other").append(["nothing"])
+    file = tmp_path / "data.any"
+    book.save(file)
+    assert detect_format(file) == "excel"
+    rows = read_rows(file)
+    assert [(row.example, row.line) for row in rows] == [
+        (Example("a lid", "lid", POSITIVE, (2, 5)), 3),
+        (Example("a pan", "pan", NEGATIVE), 5),
+    ]
+    assert rows[0].fields == {"ID": 7, "Review": "a lid", "Term": "lid", "Label": "pos", "from": 2}
+    book.active["D5"] = "so"
+    book.save(file)
+    with pytest.raises(DataError) as caught:
+        read_rows(file)
+    assert (caught.value.line, caught.value.column) == (5, 4)
+
+
+def test_a_damaged_workbook_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    with zipfile.ZipFile(tmp_path / "data.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook>")
+    with pytest.raises(DataError, match="not a readable Excel workbook"):
+        read_rows(tmp_path / "data.xlsx")
+
+
+def test_jsonl_aspects_may_be_terms(tmp_path: Path) -> None:
+    file = write(tmp_path, '{"id": 4, "sentence": "a lid, a pan", "aspects": ["lid", "pan"]}\n')
+    rows = read_rows(file, labelled=False)
+    assert [row.example for row in rows] == [Example("a lid, a pan", "lid"), Example("a lid, a pan", "pan")]
+    assert rows[1].fields == {"id": 4, "sentence": "a lid, a pan", "aspect": "pan"}
+    with pytest.raises(DataError, match="no field for the polarity"):
+        read_rows(file)

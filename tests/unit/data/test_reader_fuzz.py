@@ -31,6 +31,8 @@ TOKENS = [
     b"<!DOCTYPE a>", b'<aspectTerm term="lid" polarity="conflict" from="2" to="5"/>',
     b'<aspectTerm term="lid" polarity="positive" from="2"/>', b"<![CDATA[", b"]]>", b"<!--",
     b"lid[+2]##a lid", b"##", b"[t]", b"[u]", b"{+1]", b"[2]", b"*", b"$T$", b"the $T$ fits\nlid\n1\n",
+    b"a lid####[", b"([1], [0], 'POS')", b"['lid', 'x', 'positive', 'y']", b'"data": {',
+    b"<Reviews>", b"<Opinion target='NULL'/>",
     b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"PAR1", b"PK\x03\x04", "é\u2028\u0085".encode(), b"0",
     b"1",
 ]  # fmt: skip
@@ -43,6 +45,8 @@ contents = st.one_of(
 @quick
 @given(content=contents, labelled=st.booleans())
 def test_every_reader_survives_any_bytes(reader: str, content: bytes, labelled: bool, tmp_path: Path) -> None:
+    if reader == "excel":
+        pytest.importorskip("openpyxl")
     file = tmp_path / "data"
     file.write_bytes(content)
     try:

@@ -92,6 +92,9 @@ def test_json_round_trip_is_strict() -> None:
         {"macro_f1": None},
         {"extra": 1},
         {"macro_f1": [["x", 1], [1, 1]]},
+        {"accuracy": [[float("inf"), None], [1, 1]]},
+        {"own_f1": [[1, None], [float("-inf"), 1]]},
+        {"own_f1": [[1, None], [float("nan"), 1]]},
     ],
 )
 def test_wrong_json_is_refused(change: dict[str, object]) -> None:

@@ -215,3 +215,12 @@ def test_relatives_of_bert_say_the_same(tmp_path: Path, relative: Path, tiny_sys
         "long": [Example(f"{e.sentence} and so on", e.aspect) for e in toy_tasks[1].test],
     }
     assert export_store(store, tmp_path / "out", sets=sets).gap < 1e-5
+
+
+def test_the_gap_is_the_largest_of_all_sets_not_of_the_last() -> None:
+    far, near = [Example("a far one", "one")], [Example("a near one", "one")]
+    store = {id(far): np.zeros((1, 3), np.float32), id(near): np.zeros((1, 3), np.float32)}
+    export = {id(far): np.full((1, 3), 0.5, np.float32), id(near): np.full((1, 3), 0.1, np.float32)}
+    for sets in ({"far": far, "near": near}, {"near": near, "far": far}):
+        found = compare(lambda rows: store[id(rows)], lambda rows: export[id(rows)], sets, "texts")
+        assert (found.gap, found.examples) == (0.5, 2)

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,23 @@ from classic.systems.system import SystemConfig
 from classic.types import Example, Polarity, Scenario, Task
 
 Tasks = tuple[Task, ...]
+
+
+def test_a_store_is_taught_from_rows_of_any_shape(tmp_path: Path, quick_system: SystemConfig, toy_tasks: Tasks) -> None:
+    task = toy_tasks[0]
+    splits = {
+        "train": [(e.sentence, e.aspect, str(e.polarity)) for e in task.train],
+        "dev": [{"text": e.sentence, "term": e.aspect, "label": str(e.polarity)} for e in task.valid],
+        "test": iter(task.test),
+    }
+    open_or_create(tmp_path / "rows.store", quick_system)
+    of_rows, _ = teach(tmp_path / "rows.store", splits, "screen")
+    of_task, _ = teach(open_or_create(tmp_path / "task.store", quick_system), task)
+    assert of_rows.record == of_task.record
+    with pytest.raises(InputError, match="no name"):
+        teach(tmp_path / "rows.store", splits)
+    with pytest.raises(InputError, match="is no list of rows"):
+        teach(tmp_path / "rows.store", 7, "seven")
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
@@ -267,6 +285,9 @@ class Spy:
     def __init__(self, store: Path, copies: Path) -> None:
         self.store, self.copies, self.told = store, copies, ""
 
+    def on_stage(self, *told: Any) -> None:
+        self.told += repr(told)
+
     def on_start(self, *told: Any) -> None:
         self.told += repr(told)
 
@@ -329,3 +350,23 @@ def test_a_domain_that_is_rolled_back_and_pruned_is_gone(
     assert store.verify() == digest
     assert {f: f.read_bytes() for f in store.path.rglob("*") if f.is_file()} == files
     assert find(store.path, {b"codenameQuokka"}) == []
+
+
+def test_a_test_with_clauses_counts_every_row_once_and_answers_as_a_predictor(
+    taught_path: Path, toy_tasks: tuple[Task, ...]
+) -> None:
+    from classic.learning.testing import confusion
+    from classic.prediction.predictor import Predictor
+
+    tails = (" but the waiter is awful", ", and the lens is great", "")
+    rows = [
+        replace(example, sentence=example.sentence + tails[number % 3])
+        for number, example in enumerate(toy_tasks[0].test)
+    ]
+    store = Store.open(taught_path)
+    counted = confusion(load_learner(store), "screen", rows, clauses=True)
+    said = Counter(
+        (e.polarity.column, p.polarity.column) for e, p in zip(rows, Predictor.open(store).stream(rows), strict=True)
+    )
+    assert {(true, answered): number for true, answered, number in counted["pairs"]} == said
+    assert sum(number for *_, number in counted["pairs"]) == len(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import itertools
 import json
@@ -13,24 +14,29 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from classic.data.readers import BadRow, Row
 from classic.errors import DataError, InputError
 from classic.prediction import bulk
-from classic.types import Example, Polarity, Prediction
+from classic.runtime.records import columns
+from classic.types import Example, Polarity, Prediction, Probabilities
 
 JOB = {"model": "a"}
 
 
-def rows(count: int) -> Iterator[Example]:
-    return (Example(f'say "{number}", please', "please") for number in range(count))
+def rows(count: int) -> Iterator[Row]:
+    for number in range(count):
+        yield Row(Example(f'say "{number}", please', "please"), number + 1)
 
 
 def echo(chunks: Iterable[list[Example]]) -> Iterator[list[Prediction]]:
     """An engine that answers at once."""
     for chunk in chunks:
         yield [
-            Prediction(e.sentence, e.aspect, e.span, Polarity.POSITIVE, (0.5, 0.25, 0.25), "toy", False) for e in chunk
+            Prediction(e.sentence, e.aspect, e.span, Polarity.POSITIVE, Probabilities(0.5, 0.25, 0.25), "toy", False)
+            for e in chunk
         ]
 
 
@@ -113,7 +119,7 @@ def test_work_on_another_job_is_thrown_away(tmp_path: Path) -> None:
 
 
 def test_a_bad_row_leaves_nothing_behind(tmp_path: Path) -> None:
-    def bad() -> Iterator[Example]:
+    def bad() -> Iterator[Row]:
         yield from rows(15)
         raise DataError("half a row", path="x.csv", line=16)
 
@@ -141,6 +147,37 @@ def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
 
     assert bulk.predict_file(rows(20), out, "jsonl", echo, JOB, second, chunk=10) == 20
     assert len(out.read_text().splitlines()) == 20
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_every_column_comes_back_and_bad_rows_are_marked(tmp_path: Path, form: str) -> None:
+    def mixed() -> Iterator[Row | BadRow]:
+        for number in range(25):
+            fields = {"id": number, "polarity": "old", "sentence": "a lid", "aspect": "lid", "tags": ["a", number]}
+            if number % 10 == 3:
+                yield BadRow(DataError("half a row", path="x.csv", line=number), number, fields)
+            else:
+                yield Row(Example("a lid", "lid"), number, fields)
+
+    out = tmp_path / f"out.{form}"
+    names = columns(["id", "polarity", "sentence", "aspect", "tags"], marked=True)
+    assert bulk.predict_file(mixed(), out, form, echo, JOB, chunk=7, names=names) == 25
+    if form == "csv":
+        with out.open(newline="") as handle:
+            found = list(csv.DictReader(handle))
+    elif form == "jsonl":
+        found = [json.loads(line) for line in out.read_text().splitlines()]
+    else:
+        found = pq.read_table(out).to_pylist()
+        assert str(pq.read_table(out).schema.field("id").type) == "int64"
+    assert [str(row["id"]) for row in found] == [str(number) for number in range(25)]
+    assert {row["input_polarity"] for row in found} == {"old"}
+    for number, row in enumerate(found):
+        bad = number % 10 == 3
+        assert (row.get("error") or None) == (f"line {number}: half a row" if bad else None)
+        assert (row["polarity"] or None) == (None if bad else "positive")
+        assert row["sentence"] == "a lid"
+    assert [file.name for file in tmp_path.iterdir()] == [out.name]
 
 
 def test_another_file_under_the_same_name_is_another_input(tmp_path: Path) -> None:

@@ -169,3 +169,33 @@ def test_a_task_incremental_store_must_be_told_the_domain(
     assert first.probabilities[POLARITIES.index("neutral")] > 0
     assert second.probabilities[POLARITIES.index("neutral")] == 0  # that domain has no such class
     assert sum(second.probabilities) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_string_is_one_aspect(predictor: Predictor) -> None:
+    assert [p.aspect for p in predictor.predict(SENTENCE, "soup")] == ["soup"]
+    assert [p.aspect for p in predictor.predict(SENTENCE, (4, 10))] == ["screen"]
+
+
+def test_probabilities_have_names(predictor: Predictor) -> None:
+    shares = predictor.predict(SENTENCE, "soup")[0].probabilities
+    assert (shares.positive, shares["negative"], shares[2]) == tuple(shares)
+    assert list(dict(shares)) == [str(polarity) for polarity in POLARITIES]
+    with pytest.raises(InputError, match="did you mean 'positive'"):
+        shares["positiv"]
+
+
+def test_rows_are_answered_in_the_shapes_people_have(predictor: Predictor) -> None:
+    rows = [(SENTENCE, "screen"), {"text": SENTENCE, "aspects": ["soup", "screen"]}]
+    wanted = predictor.predict(SENTENCE, ["screen", "soup", "screen"])
+    close(predictor.predict(rows), wanted)
+    close(predictor.predict(iter(rows)), wanted)
+    close(list(predictor.stream(rows)), wanted)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(SENTENCE, None), (SENTENCE, [7]), (7, ["screen"]), (SENTENCE, ("a", "b", 1)), ([SENTENCE], None), (None, None)],
+)
+def test_wrong_types_get_our_error(predictor: Predictor, wrong: tuple[object, object]) -> None:
+    with pytest.raises(InputError):
+        predictor.predict(*wrong)  # type: ignore[arg-type]

@@ -89,3 +89,11 @@ def test_a_branch_shares_files_and_keeps_no_scraps(taught_store: Path, tmp_path:
     assert branch.numbers() == [0, 1, 2, 3] and not list((branch.path / "versions").glob(".*"))
     name = Path("versions") / "0002" / "delta.safetensors"
     assert (branch.path / name).samefile(store.path / name)
+
+
+def test_a_branch_that_holds_another_version_than_was_promised_gives_nothing(learned: tuple[Store, Store, str]) -> None:
+    store, branch, digest = learned
+    with pytest.raises(StoreError):
+        store.adopt(branch, 4, "0" * 64)
+    assert store.numbers() == [0, 1, 2, 3] and store.current == 3  # not even moved and then refused
+    assert branch.verify() == digest

@@ -42,3 +42,27 @@ def test_compensated_embeddings_do_not_crowd_out_the_weights(
     for (raw, _), (clipped, embedding) in zip(before, norms, strict=True):
         assert embedding <= 1.0001
         assert clipped > 0.99 * min(raw, 1.0)
+
+
+def test_what_a_method_does_to_gradients_is_clipped_after_it(
+    tiny_system: Callable[..., SystemConfig], toy_tasks: tuple[Task, ...]
+) -> None:
+    """A method may make gradients large: clipped before, they would move the weights by as much."""
+    config = tiny_system("paper", method="ncl", changes={"train.epochs": 1})
+    method = build(config, 0)
+    largest: list[float] = []
+
+    class Loud(type(method)):  # type: ignore[misc]
+        def edit_gradients(self, step: Step) -> None:
+            for weight in self.weights():
+                if weight.grad is not None:
+                    weight.grad.mul_(1e6)
+
+        def after_update(self, step: Step) -> None:
+            grads = [w.grad.reshape(-1) for w in self.weights() if w.grad is not None]
+            largest.append(float(torch.cat(grads).norm()))
+
+    method.__class__ = Loud
+    assert config.train.clip_norm > 0
+    learn_task(method, toy_tasks[0], config.train, Seeds(0))
+    assert largest and max(largest) < 1e4, "clipped first and made large afterwards"

@@ -93,7 +93,7 @@ def execute(job: BenchJob, tasks: Sequence[Task] | None = None, progress: Progre
                 progress({"run": name, "task": version.domain, "done": matrix.learned, "of": len(tasks)} | scores)
 
         store, matrix = learn_sequence(
-            folder, tasks, trained, seed=spec.seed, rows="last", rule=config.task_id, device=job.device, on_task=tell
+            folder, tasks, trained, seed=spec.seed, rows="last", ordered=True, rule=config.task_id, device=job.device, on_task=tell
         )
         encoder = store.settings["encoder"]
         found = task_facts(store, tasks, rule=config.task_id)

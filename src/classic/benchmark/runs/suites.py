@@ -10,10 +10,12 @@ from classic.benchmark.runs.outside import split
 from classic.benchmark.tables.paper import ABLATIONS, ROWS
 from classic.benchmark.runs.spec import Budget, Spec
 from classic.errors import InputError, unknown_name
+from classic.systems.names import parse
 
 TableName = Literal["main", "til", "ablation", "std", "cost", "search"]
 TABLES: tuple[TableName, ...] = ("main", "til", "ablation", "std", "cost", "search")
 UPPER_BOUNDS = ("joint@bert_adapter/dil", "retrain@bert_adapter/dil")
+ORDERS = 20  # of the authors' file; the paper used the first five
 RELATED = ("bcl@bert_adapter/til",)
 ADDITIONS = (  # CLASSIC without what we added to the paper's
     "classic-masks@bert_adapter/dil",
@@ -66,6 +68,8 @@ def specs_of(table: TableName, chosen: Selection) -> list[Spec]:
             raise InputError(
                 f"no system of {table!r} is on backbone {chosen.backbone!r}", fix="see `classic systems list`"
             )
+    if unknown := [order for order in chosen.orders if not 0 <= order < ORDERS]:
+        raise InputError(f"there is no task order {unknown[0]}", fix=f"choose from 0 to {ORDERS - 1}")
     orders = chosen.orders or ((0, 1) if table == "ablation" else (0,))
     seeds = chosen.seeds or (tuple(range(5)) if table == "std" else (0,))
     found: list[Spec] = []
@@ -73,6 +77,8 @@ def specs_of(table: TableName, chosen: Selection) -> list[Spec]:
         for seed in seeds:
             for written in systems:
                 name, outside = split(written)
+                if outside is None and chosen.systems:
+                    parse(name)  # a name that says nothing is refused, and not shown as a row without runs
                 spec = Spec(name, order, seed, chosen.budget, chosen.first, encoder=chosen.encoder, outside=outside)
                 found.append(spec)
     return found

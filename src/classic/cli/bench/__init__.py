@@ -10,5 +10,6 @@ app = typer.Typer(help="The paper's tables: run them, print them, draw them.", n
 app.command("run")(run.run)
 app.command("table")(tables.show_table)
 app.command("reproduction")(tables.reproduction)
+app.command("compare")(tables.compare)
 app.command("plot")(pictures.plot)
 app.command("picture")(pictures.picture)

@@ -57,6 +57,8 @@ def numbers(text: str) -> tuple[int, ...]:
     try:
         for part in filter(None, (part.strip() for part in text.split(","))):
             low, dash, high = part.partition("-")
+            if dash and int(high) < int(low):
+                raise ValueError
             found += range(int(low), int(high) + 1) if dash else [int(low)]
     except ValueError:
         raise InputError(f"{text!r} is not a list of numbers", fix="write 0, 0,2 or 0-4") from None

@@ -88,3 +88,33 @@ def reproduction(
         sys.stdout.write(text)
     else:
         put_into_page(write, text, "results")
+
+
+def compare(
+    ours: Annotated[str, typer.Argument(metavar="OURS", help="A system, such as classic@bert_adapter.")],
+    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="The system it is compared with.")],
+    orders: Orders = "",
+    seeds: Seeds = "",
+    budget: BudgetOption = "full",
+    encoder: Encoder = None,
+    results: Results = RESULTS,
+    scenario: Annotated[str, typer.Option(help="dil or til.")] = "dil",
+) -> None:
+    """Compare two systems answer by answer, over all test sentences they were both asked.
+
+    For instance:
+
+        classic bench compare classic@bert_adapter ncl@bert_adapter --orders 0,4
+    """
+    from classic.benchmark.tables import paired
+    from classic.benchmark.tables.rows import newest_runs, select_row
+
+    chosen = selection(orders=orders, seeds=seeds, budget=budget, encoder=encoder)
+    runs = newest_runs(results)
+    rows = [select_row(f"{name}/{scenario}", "main", chosen, runs) for name in (ours, theirs)]
+    found = paired.compare(rows[0].runs, rows[1].runs)
+    typer.echo(f"{found.examples} answers of {len(rows[0].runs)} and {len(rows[1].runs)} runs, budget {budget}")
+    for name, (a, b, low, high) in (("accuracy", found.accuracy), ("own F1", found.own_f1)):
+        typer.echo(f"  {name:18} {a:.4f}  {b:.4f}  difference {a - b:+.4f}, 95 % of {low:+.4f} to {high:+.4f}")
+    typer.echo(f"  mixed sentences    {found.mixed[0]:.4f}  {found.mixed[1]:.4f}  of {found.mixed[2]}")
+    typer.echo(f"  p: {found.mcnemar:.4f} (McNemar, accuracy), {found.permutation:.4f} (permutation, own F1)")

@@ -1,7 +1,7 @@
 """Readers: one function per format, chosen by the content of the file.
 
-Every reader takes (source, labelled, notes) and yields rows; whatever is wrong with a file becomes one
-``DataError`` that knows the file, the line and the column.
+Every reader takes (source, labelled, notes) and yields rows, good and bad. A bad row carries a ``DataError`` that knows
+the file, the line and the column; where the rest of a file cannot be read, the reader raises it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from pathlib import Path
 from classic.data.readers.authors_json import read_authors_json
 from classic.data.readers.delimited import read_delimited
 from classic.data.readers.detect import FORMATS, detect, detect_format
+from classic.data.readers.excel import read_excel
 from classic.data.readers.hu_liu import read_hu_liu
 from classic.data.readers.jsonl import read_jsonl
 from classic.data.readers.parquet import read_parquet
 from classic.data.readers.pyabsa import read_pyabsa
-from classic.data.readers.row import Note, Row
+from classic.data.readers.row import BadRow, Note, Row
 from classic.data.readers.semeval_xml import read_semeval_xml
 from classic.data.readers.source import Source, locate
+from classic.data.readers.tuples import read_tuples
+from classic.errors import MOST_SHOWN, DataError, several
 from classic.types import Example
 
-Reader = Callable[[Source, bool, list[Note]], Iterator[Row]]
+Reader = Callable[[Source, bool, list[Note]], Iterator[Row | BadRow]]
 
 READERS: dict[str, Reader] = {
     "authors-json": read_authors_json,
@@ -30,12 +33,26 @@ READERS: dict[str, Reader] = {
     "csv": read_delimited,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
+    "excel": read_excel,
     "pyabsa": read_pyabsa,
+    "tuples": read_tuples,
 }
+
+
+def iter_entries(path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None) -> Iterator[Row | BadRow]:
+    """Yields all rows of a file, the good and the bad; see ``iter_rows``.
+
+    Raises:
+        DataError: The file is missing, of no known format, or cannot be read any further.
+    """
+    source = locate(path)
+    return READERS[detect(source)](source, labelled, notes if notes is not None else [])
 
 
 def iter_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None) -> Iterator[Row]:
     """Yields the rows of a file one by one; CSV, JSONL and Parquet need no more memory for a larger file.
+
+    Behind a bad row no more rows are given, but the rest of the file is looked at, so that the error tells all of them.
 
     Args:
         path: The file, or a member of a zip archive as ``archive.zip/member``.
@@ -43,10 +60,22 @@ def iter_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | No
         notes: Receives what the reader left out on purpose.
 
     Raises:
-        DataError: The file is missing, of no known format, or wrong at some place.
+        DataError: The file is missing, of no known format, or wrong at some places.
     """
-    source = locate(path)
-    return READERS[detect(source)](source, labelled, notes if notes is not None else [])
+    bad: list[DataError] = []
+    count = 0
+    try:
+        for entry in iter_entries(path, labelled, notes=notes):
+            if isinstance(entry, BadRow):
+                count += 1
+                if len(bad) < MOST_SHOWN:
+                    bad.append(entry.error)
+            elif not bad:
+                yield entry
+    except DataError as error:
+        raise several([*bad, error], count + 1) from None
+    if bad:
+        raise several(bad, count)
 
 
 def read_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None) -> list[Row]:
@@ -59,4 +88,15 @@ def read_examples(path: str | Path, *, labelled: bool = True) -> list[Example]:
     return [row.example for row in iter_rows(path, labelled)]
 
 
-__all__ = ["FORMATS", "READERS", "Note", "Row", "detect_format", "iter_rows", "read_examples", "read_rows"]
+__all__ = [
+    "FORMATS",
+    "READERS",
+    "BadRow",
+    "Note",
+    "Row",
+    "detect_format",
+    "iter_entries",
+    "iter_rows",
+    "read_examples",
+    "read_rows",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from classic.data.readers.row import FIELD_NAMES, Note, Row, Where, make_example, match_fields, require_fields
+from classic.data.readers.row import FIELD_NAMES, BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
 from classic.errors import DataError
 
@@ -28,40 +28,24 @@ class _Record:
         return len(self.cells) == 1 and not self.cells[0].strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A record as it is written: the known cells by canonical name, where they stand, and whether their number is wrong."""
-
-    line: int
-    values: dict[str, object]
-    where: Where
-    error: DataError | None = None
-
-
-def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row]:
-    """Streams the rows; unknown columns are ignored, blank lines skipped."""
-    for cells in iter_cells(source, labelled):
-        if cells.error:
-            raise cells.error
-        yield Row(make_example(cells.values, labelled=labelled, where=cells.where), cells.line)
-
-
-def iter_cells(source: Source, labelled: bool) -> Iterator[Cells]:
-    """Streams the records behind the header, unchecked."""
+def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row | BadRow]:
+    """Streams the rows behind the header; blank lines are skipped."""
     lines = text_lines(source)
     header, delimiter = _read_header(lines, source.path)
     columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]))
     names = f" among {len(header.cells)} columns" if columns else "; the first line is no header"
-    require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names)
+    require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names, header.cells)
     for record in _records(lines, source.path, delimiter):
 
         def where(name: str, record: _Record = record) -> Place:
             return Place(source.path, *record.places[columns.get(name, 0)])
 
-        values: dict[str, object] = {
-            name: record.cells[index] for name, index in columns.items() if index < len(record.cells)
-        }
-        yield Cells(record.line, values, where, _wrong_number(record, len(header.cells), source.path))
+        fields: dict[str, object] = dict(zip(header.cells, record.cells, strict=False))
+        if error := _wrong_number(record, len(header.cells), source.path):
+            yield BadRow(error, record.line, fields)
+            continue
+        values: dict[str, object] = {name: record.cells[index] for name, index in columns.items()}
+        yield read_row(values, record.line, fields, labelled=labelled, where=where)
 
 
 def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None:

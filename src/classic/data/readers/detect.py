@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 from classic.data.readers.delimited import DELIMITERS, KNOWN_NAMES, known_columns
+from classic.data.readers.excel import WORKBOOK
 from classic.data.readers.pyabsa import MARK
 from classic.data.readers.source import Place, Source, locate, zip_members
+from classic.data.readers.tuples import TUPLES
 
-FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "parquet", "pyabsa")
+FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "parquet", "excel", "pyabsa", "tuples")
 
 _SAMPLE = 1 << 16
 _NESTED_OBJECT = re.compile(r'\{\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*\{|\}\s*$)')
@@ -32,6 +34,8 @@ def detect(source: Source) -> str:
     head = source.head(_SAMPLE)
     if head.startswith(b"PAR1"):
         return "parquet"
+    if source.member is None and head.startswith(b"PK\x03\x04") and WORKBOOK in zip_members(source.file):
+        return "excel"
     _refuse_containers(head, source)
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
     body = text.lstrip()
@@ -49,6 +53,8 @@ def detect(source: Source) -> str:
         return "csv"
     if MARK in lines[0]:
         return "pyabsa"
+    if TUPLES.search(lines[0]):
+        return "tuples"
     if any("##" in line or line.startswith("[t]") for line in lines):
         return "hu-liu"
     if body.startswith("["):
@@ -84,6 +90,8 @@ def _refuse_containers(head: bytes, source: Source) -> None:
             expected="a data file",
             fix=f"name the member: {source.path}/MEMBER",
         )
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise place.error("an old Excel file (.xls)", expected="an .xlsx file", fix="save it as .xlsx or CSV")
     for magic, name in _COMPRESSED:
         if head.startswith(magic):
             raise place.error(f"the file is compressed ({name})", expected="a plain file", fix="uncompress it first")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from classic.data.readers.row import MAX_TEXT, Note, Row, make_example
+from classic.data.readers.row import MAX_TEXT, BadRow, Note, Row, read_row
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
 
 _TAG = re.compile(r"[\[(](?:u|p|s|cc|cs)[\])]", re.IGNORECASE)
@@ -23,7 +23,7 @@ _LONGEST_SOUGHT = 200
 """The search costs length of aspect times length of sentence; a feature name has a few words."""
 
 
-def read_hu_liu(source: Source, labelled: bool, notes: list[Note]) -> Iterator[Row]:
+def read_hu_liu(source: Source, labelled: bool, notes: list[Note]) -> Iterator[Row | BadRow]:
     """Reads the annotated sentences; sentences without an annotation have no aspect and give no example."""
     for number, raw in text_lines(source):
         line = without_line_end(raw)
@@ -45,7 +45,7 @@ def read_hu_liu(source: Source, labelled: bool, notes: list[Note]) -> Iterator[R
             ) -> Place:
                 return Place(source.path, number, columns.get(field, offset + 1))
 
-            yield Row(make_example(values, labelled=labelled, where=where), number)
+            yield read_row(values, number, values, labelled=labelled, where=where)
 
 
 def _annotations(annotation: str, number: int, notes: list[Note]) -> Iterator[tuple[str, str, int]]:

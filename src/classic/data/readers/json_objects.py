@@ -113,7 +113,7 @@ def example_from_members(
     found = match_fields((member.key for member in members), lambda index: place_at(members[index].key_at))
     values = dict(inherited or {})
     values.update({field: members[index].value for field, index in found.items()})
-    require_fields(values, labelled, lambda: place_at(object_at))
+    require_fields(values, labelled, lambda: place_at(object_at), names=[member.key for member in members])
 
     def where(field: str) -> Place:
         return place_at(members[found[field]].value_at if field in found else object_at)

@@ -1,27 +1,34 @@
-"""JSONL: one object per line, either one aspect each or ``{"sentence": ..., "aspects": [{...}, ...]}``."""
+"""JSONL: one object per line, either one aspect each or ``{"sentence": ..., "aspects": [...]}``.
+
+The list holds objects, or just terms where no polarity is needed: ``{"sentence": ..., "aspects": ["waiter", "food"]}``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from classic.data.readers.json_objects import (
     Member,
     PlaceAt,
+    decode_value,
     example_from_members,
     read_members,
     skip_space,
 )
-from classic.data.readers.row import Note, Row, match_fields
+from classic.data.readers.row import BadRow, Note, Row, match_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
+from classic.errors import DataError
+
+_LIST = "aspects"
 
 
-def read_jsonl(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row]:
+def read_jsonl(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row | BadRow]:
     """Streams the lines; blank ones are skipped."""
     for number, raw in text_lines(source):
         yield from parse_line(without_line_end(raw), number, source.path, labelled=labelled)
 
 
-def parse_line(line: str, number: int, path: str, *, labelled: bool) -> Iterator[Row]:
+def parse_line(line: str, number: int, path: str, *, labelled: bool) -> Iterator[Row | BadRow]:
     """The rows of one line, none if it is blank; ``number`` and ``path`` are for messages."""
     start = skip_space(line, 0)
     if start == len(line):
@@ -30,18 +37,54 @@ def parse_line(line: str, number: int, path: str, *, labelled: bool) -> Iterator
     def place_at(offset: int) -> Place:
         return Place(path, number, offset + 1)
 
-    members, end = read_members(line, start, place_at)
-    rest = skip_space(line, end)
-    if rest < len(line):
-        raise place_at(rest).error(
-            "something follows the end of the object",
-            expected="one JSON object per line",
-            fix="start a new line here",
-        )
-    aspects = next((member for member in members if member.key == "aspects"), None)
-    if aspects is None:
-        yield Row(example_from_members(members, place_at, start, labelled=labelled), number)
+    members: list[Member] = []
+    try:
+        members, end = read_members(line, start, place_at)
+        rest = skip_space(line, end)
+        if rest < len(line):
+            raise place_at(rest).error(
+                "something follows the end of the object",
+                expected="one JSON object per line",
+                fix="start a new line here",
+            )
+        listed = next((member for member in members if member.key == _LIST), None)
+        inherited = {} if listed is None else _inherited(members, place_at)
+    except DataError as error:
+        yield BadRow(error, number, _fields(members))
         return
+    if listed is None:
+        yield _row(members, _fields(members), start, number, place_at, {}, labelled)
+        return
+    beside = {name: value for name, value in _fields(members).items() if name != _LIST}
+    for at, item in _items(line, listed, number, place_at, beside):
+        if isinstance(item, BadRow):
+            yield item
+        else:
+            yield _row(item, beside | _fields(item), at, number, place_at, inherited, labelled)
+
+
+def _row(
+    members: list[Member],
+    fields: Mapping[str, object],
+    at: int,
+    number: int,
+    place_at: PlaceAt,
+    inherited: Mapping[str, object],
+    labelled: bool,
+) -> Row | BadRow:
+    try:
+        example = example_from_members(members, place_at, at, labelled=labelled, inherited=inherited)
+    except DataError as error:
+        return BadRow(error, number, fields)
+    return Row(example, number, fields)
+
+
+def _fields(members: list[Member]) -> dict[str, object]:
+    return {member.key: member.value for member in members}
+
+
+def _inherited(members: list[Member], place_at: PlaceAt) -> dict[str, object]:
+    """What stands beside a list of aspects and holds for all of them: the sentence."""
     shared = match_fields((member.key for member in members), lambda index: place_at(members[index].key_at))
     if set(shared) - {"sentence"}:
         extra = members[next(index for field, index in shared.items() if field != "sentence")]
@@ -50,20 +93,29 @@ def parse_line(line: str, number: int, path: str, *, labelled: bool) -> Iterator
             expected='them inside the list "aspects"',
             fix="move them into the list",
         )
-    inherited = {"sentence": members[shared["sentence"]].value} if "sentence" in shared else {}
-    for offset, inner in _list_items(line, aspects, place_at):
-        example = example_from_members(inner, place_at, offset, labelled=labelled, inherited=inherited)
-        yield Row(example, number)
+    return {"sentence": members[shared["sentence"]].value} if "sentence" in shared else {}
 
 
-def _list_items(line: str, aspects: Member, place_at: PlaceAt) -> Iterator[tuple[int, list[Member]]]:
-    """The objects of the list and their offsets; the list was decoded before, so its syntax is valid."""
-    if not isinstance(aspects.value, list):
-        raise place_at(aspects.value_at).error('"aspects" is not a list', expected="a list of objects")
-    at = aspects.value_at + 1
-    for _ in aspects.value:
+def _items(
+    line: str, listed: Member, number: int, place_at: PlaceAt, fields: Mapping[str, object]
+) -> Iterator[tuple[int, list[Member] | BadRow]]:
+    """The members of each item and its offset; the list was decoded before, so its syntax is valid."""
+    if not isinstance(listed.value, list):
+        error = place_at(listed.value_at).error(
+            '"aspects" is not a list', expected='a list of objects, or of terms: ["waiter", "food"]'
+        )
+        yield listed.value_at, BadRow(error, number, fields)
+        return
+    at = listed.value_at + 1
+    for item in listed.value:
         at = skip_space(line, at)
-        members, end = read_members(line, at, place_at)
-        yield at, members
-        # Past the comma or bracket behind the object.
+        _, end = decode_value(line, at, place_at)
+        if isinstance(item, str):
+            yield at, [Member("aspect", item, at, at)]
+        else:
+            try:
+                yield at, read_members(line, at, place_at)[0]
+            except DataError as error:
+                yield at, BadRow(error, number, fields)
+        # Past the comma or bracket behind the item.
         at = skip_space(line, end) + 1

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from classic.data.readers.row import Note, Row, make_example, match_fields, require_fields
+from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source
 from classic.errors import DataError, InputError
 
 _BATCH = 1024
 
 
-def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row]:
-    """Streams the rows in batches, reading only the columns that are needed."""
+def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row | BadRow]:
+    """Streams the rows in batches."""
     try:
         # Imported here: pyarrow is large, optional and used by nothing else.
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise InputError("reading Parquet needs pyarrow", fix="pip install pyarrow") from error
+        raise InputError("reading Parquet needs pyarrow", fix="pip install 'classic-asc[parquet]'") from error
 
     broken: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError)
 
@@ -37,8 +37,8 @@ def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator
         except broken as error:
             raise unreadable(error) from error
         columns = match_fields(names, lambda index: Place(source.path, 1, index + 1))
-        require_fields(columns, labelled, lambda: Place(source.path, 1, 1), f" among {len(names)} columns")
-        batches = _batches(file, [names[index] for index in columns.values()])
+        require_fields(columns, labelled, lambda: Place(source.path, 1, 1), f" among {len(names)} columns", names)
+        batches = _batches(file, names)
         line = 0
         while True:
             try:
@@ -53,11 +53,11 @@ def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator
                 def where(field: str, line: int = line) -> Place:
                     return Place(source.path, line, columns.get(field, 0) + 1)
 
-                named: dict[str, object] = dict(zip(columns, values, strict=True))
-                yield Row(make_example(named, labelled=labelled, where=where), line)
+                named: dict[str, object] = {field: values[index] for field, index in columns.items()}
+                fields = dict(zip(names, values, strict=True))
+                yield read_row(named, line, fields, labelled=labelled, where=where)
 
 
 def _batches(file: Any, names: list[str]) -> Iterator[list[list[object]]]:
-    for batch in file.iter_batches(batch_size=_BATCH, columns=names):
-        # Asked for by name, because a file may store its columns in another order than we ask for them.
-        yield [batch.column(name).to_pylist() for name in names]
+    for batch in file.iter_batches(batch_size=_BATCH):
+        yield [batch.column(index).to_pylist() for index in range(len(names))]

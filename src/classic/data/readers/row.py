@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from classic.data.readers.source import Place
+from classic.errors import DataError
 from classic.types import Example, Polarity
 
 MAX_TEXT = 10_000
@@ -37,10 +40,26 @@ _WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An example and the physical line it stands on (for Parquet: the row number)."""
+    """An example and the physical line it stands on (for Parquet: the row number).
+
+    Attributes:
+        example: What the row says.
+        line: Where it stands.
+        fields: Everything that stands there, by the names the file uses.
+    """
 
     example: Example
     line: int
+    fields: Mapping[str, object] = dataclasses.field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that makes no example; the rows behind it can still be read."""
+
+    error: DataError
+    line: int
+    fields: Mapping[str, object] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +73,22 @@ class Note:
 
 Where = Callable[[str], Place]
 """Tells the place of a field by its canonical name; called only when something is wrong."""
+
+
+def read_row(
+    values: Mapping[str, object],
+    line: int,
+    fields: Mapping[str, object],
+    *,
+    labelled: bool,
+    where: Where,
+    labels: Mapping[str, Polarity] = WORD_LABELS,
+) -> Row | BadRow:
+    """A row from raw values by canonical field name, good or bad; ``fields`` is what the file says."""
+    try:
+        return Row(make_example(values, labelled=labelled, where=where, labels=labels), line, fields)
+    except DataError as error:
+        return BadRow(error, line, fields)
 
 
 def match_fields(names: Iterable[str], where: Callable[[int], Place]) -> dict[str, int]:
@@ -73,16 +108,25 @@ def match_fields(names: Iterable[str], where: Callable[[int], Place]) -> dict[st
     return found
 
 
-def require_fields(found: Container[str], labelled: bool, where: Callable[[], Place], seen: str = "") -> None:
-    """Refuses data without sentence, aspect or (when labelled) polarity."""
+def require_fields(
+    found: Container[str], labelled: bool, where: Callable[[], Place], seen: str = "", names: Iterable[str] = ()
+) -> None:
+    """Refuses data without sentence, aspect or (when labelled) polarity; ``names`` are those the data has."""
     needed = ("sentence", "aspect", "polarity") if labelled else ("sentence", "aspect")
     for field in needed:
         if field not in found:
             raise where().error(
                 f"no field for the {field}{seen}",
                 expected=f"a field called {' or '.join(FIELD_NAMES[field])}",
-                fix="name the fields sentence, aspect, polarity (and optionally start, end)",
+                fix=_meant(field, names) or "name the fields sentence, aspect, polarity (and optionally start, end)",
             )
+
+
+def _meant(field: str, names: Iterable[str]) -> str:
+    for name in names:
+        if get_close_matches(name.strip().casefold(), FIELD_NAMES[field], n=1, cutoff=0.75):
+            return f"did you mean {field!r} by {_shown(name)}? Rename it"
+    return ""
 
 
 def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[str, Polarity]) -> Polarity | None:
@@ -95,8 +139,9 @@ def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[
         )
     polarity = labels.get(value.strip().casefold()) if isinstance(value, str) else None
     if polarity is None:
+        close = get_close_matches(value.strip().casefold(), labels, n=1, cutoff=0.75) if isinstance(value, str) else []
         raise where("polarity").error(
-            f"unknown label {_shown(value)}",
+            f"unknown label {_shown(value)}" + (f", did you mean {close[0]!r}?" if close else ""),
             expected=f"one of {', '.join(labels)}",
             fix="write the label as a word; numbers mean different things in different data sets",
         )

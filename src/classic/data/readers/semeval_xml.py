@@ -1,4 +1,7 @@
-"""The XML of SemEval-2014 Task 4, read by expat itself so that every error knows its line and column.
+"""The XML of SemEval-2014 Task 4 and of the tasks of 2015 and 2016, read by expat itself: every error knows its place.
+
+2014 has ``<aspectTerm term= polarity= from= to=>``, the others ``<Opinion target= category= polarity= from= to=>`` in
+reviews. A target ``NULL`` is an opinion without an aspect term: it is left out and noted.
 
 Nothing a hostile file could use is supported: no DOCTYPE (so no entities and no outside files), little depth,
 a size cap.
@@ -9,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.parsers import expat
 
-from classic.data.readers.row import FIELD_NAMES, WORD_LABELS, Note, Row, make_example
+from classic.data.readers.row import FIELD_NAMES, WORD_LABELS, BadRow, Note, Row, read_row
 from classic.data.readers.source import Place, Source, decode, position
 from classic.errors import DataError
 
@@ -17,9 +20,13 @@ MAX_XML_BYTES = 16 << 20
 MAX_DEPTH = 32
 _PIECE = 1 << 16
 _CONFLICT = "conflict"
+_NO_TARGET = "null"
+_ROOTS = ("sentences", "Reviews")
+_TERMS = {"aspectTerm": "term", "Opinion": "target"}
+"""Elements that tell an aspect, and the attribute that holds its term."""
 
 
-def read_semeval_xml(source: Source, labelled: bool, notes: list[Note]) -> Iterator[Row]:
+def read_semeval_xml(source: Source, labelled: bool, notes: list[Note]) -> Iterator[Row | BadRow]:
     """Reads all aspect terms. Those labelled ``conflict`` are left out and noted, as the paper's data do.
 
     If the data need not be labelled, they are kept without a polarity: a file to be predicted loses no rows.
@@ -39,7 +46,7 @@ def read_semeval_xml(source: Source, labelled: bool, notes: list[Note]) -> Itera
     except expat.ExpatError as error:
         raise Place(source.path, error.lineno, error.offset + 1).error(
             f"not well-formed XML: {expat.ErrorString(error.code)}",
-            expected="the XML of SemEval-2014 Task 4",
+            expected="the XML of SemEval-2014, 2015 or 2016",
             fix="correct the file at this place; & must be written &amp;",
         ) from None
     yield from collector.take()
@@ -60,11 +67,12 @@ class _Collector:
         self._path = path
         self._labelled = labelled
         self._notes = notes
-        self._rows: list[Row] = []
+        self._rows: list[Row | BadRow] = []
+        self._sentence_id: str | None = None
         self._open: list[str] = []
         self._text: list[str] | None = None
         self._text_place = Place(path)
-        self._terms: list[tuple[dict[str, str], Place]] = []
+        self._terms: list[tuple[str, dict[str, str], Place]] = []
         self._parser = parser
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -74,7 +82,7 @@ class _Collector:
         parser.StartDoctypeDeclHandler = self._doctype
         parser.EntityDeclHandler = self._doctype
 
-    def take(self) -> list[Row]:
+    def take(self) -> list[Row | BadRow]:
         rows, self._rows = self._rows, []
         return rows
 
@@ -85,23 +93,23 @@ class _Collector:
         raise _doctype_refused(self._place())
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._open and name != "sentences":
+        if not self._open and name not in _ROOTS:
             raise self._place().error(
                 f"the outermost element is {name[:40]!r}",
-                expected="<sentences>, as in SemEval-2014 Task 4",
+                expected="<sentences> (SemEval-2014) or <Reviews> (2015, 2016)",
                 fix="convert the file to CSV or JSONL with the columns sentence, aspect, polarity",
             )
         self._open.append(name)
         if len(self._open) > MAX_DEPTH:
-            raise self._place().error(f"elements nested deeper than {MAX_DEPTH}", expected="SemEval-2014 XML")
+            raise self._place().error(f"elements nested deeper than {MAX_DEPTH}", expected="SemEval XML")
         if name == "sentence":
-            self._text, self._terms = None, []
+            self._text, self._terms, self._sentence_id = None, [], attributes.get("id")
         elif name == "text":
             self._text, self._text_place = [], self._place()
-        elif name == "aspectTerm":
+        elif name in _TERMS:
             if "sentence" not in self._open:
-                raise self._place().error("an aspectTerm outside a sentence", expected="it inside <sentence>")
-            self._terms.append((attributes, self._place()))
+                raise self._place().error(f"an {name} outside a sentence", expected="it inside <sentence>")
+            self._terms.append((name, attributes, self._place()))
 
     def _characters(self, data: str) -> None:
         if self._text is not None and self._open and self._open[-1] == "text":
@@ -110,15 +118,20 @@ class _Collector:
     def _end(self, name: str) -> None:
         self._open.pop()
         if name == "sentence":
-            for attributes, place in self._terms:
-                self._finish(attributes, place)
+            for element, attributes, place in self._terms:
+                self._finish(_TERMS[element], attributes, place)
 
-    def _finish(self, attributes: dict[str, str], place: Place) -> None:
+    def _finish(self, term: str, attributes: dict[str, str], place: Place) -> None:
         values: dict[str, object] = {
             field: attributes[known] for field, names in FIELD_NAMES.items() for known in names if known in attributes
         }
+        if term in attributes:
+            values["aspect"] = attributes[term]
         values["sentence"] = None if self._text is None else "".join(self._text)
         line = place.line or 1
+        if term == "target" and str(values.get("aspect", "")).casefold() == _NO_TARGET:
+            self._notes.append(Note("no-target", line, "an opinion without a target was left out"))
+            return
         if str(values.get("polarity", "")).strip().casefold() == _CONFLICT:
             if self._labelled:
                 self._notes.append(Note("conflict-label", line, "an aspect labelled 'conflict' was left out"))
@@ -128,5 +141,5 @@ class _Collector:
         def where(field: str) -> Place:
             return self._text_place if field == "sentence" and self._text is not None else place
 
-        example = make_example(values, labelled=self._labelled, where=where, labels=WORD_LABELS)
-        self._rows.append(Row(example, line))
+        fields = {"id": self._sentence_id, **attributes} if self._sentence_id is not None else dict(attributes)
+        self._rows.append(read_row(values, line, fields, labelled=self._labelled, where=where, labels=WORD_LABELS))

@@ -1,0 +1,154 @@
+"""Two systems on the very same test sentences: is the difference more than chance?
+
+Test sets of 15 to 85 sentences tell little one by one. Pooled over all domains and orders there are thousands of answers,
+and both systems were asked the same questions, so answers are compared in pairs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb, sqrt
+
+from classic.benchmark.tables.rows import Run
+from classic.benchmark.tables.statistics import mean
+from classic.errors import InputError
+from classic.evaluation.metrics import accuracy, macro_f1
+
+_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What two systems answered on one test set of one run.
+
+    Attributes:
+        task: The domain.
+        true, ours, theirs: A digit per example.
+        own: The classes of the domain, those of the truth.
+    """
+
+    task: str
+    true: str
+    ours: str
+    theirs: str
+
+    @property
+    def own(self) -> list[str]:
+        return sorted(set(self.true))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two systems differ.
+
+    Attributes:
+        examples: Answers compared, over all runs.
+        accuracy, own_f1: Means over domains and runs: ours, theirs, and a 95 % interval of the difference.
+        mcnemar: p of McNemar's exact test on the pooled answers.
+        permutation: p of a permutation test on the difference in mean own F1.
+        mixed: Share of right answers about mixed sentences: ours, theirs, and their number.
+    """
+
+    examples: int
+    accuracy: tuple[float, float, float, float]
+    own_f1: tuple[float, float, float, float]
+    mcnemar: float
+    permutation: float
+    mixed: tuple[float, float, int]
+
+
+def compare(ours: Sequence[Run], theirs: Sequence[Run], seed: int = 0) -> Comparison:
+    """Compares the runs two systems have in common, by order and seed."""
+    there = {(run.spec.order, run.spec.seed): run for run in theirs}
+    pairs = [(run, there[run.spec.order, run.spec.seed]) for run in ours if (run.spec.order, run.spec.seed) in there]
+    sets = [_answers(task, mine, other) for mine, other in pairs for task in mine.facts["tasks"]]
+    if not sets:
+        raise InputError("the two systems have no run in common", fix="run both with the same orders and seeds")
+    draw = random.Random(seed)
+    right = [(a == t, b == t) for each in sets for t, a, b in zip(each.true, each.ours, each.theirs, strict=True)]
+    mixed = [_mixed([run[side] for run in pairs]) for side in (0, 1)]
+    return Comparison(
+        len(right),
+        _with_interval(sets, lambda true, said, _own: accuracy(true, said), draw),
+        _with_interval(sets, macro_f1, draw),
+        mcnemar(sum(a and not b for a, b in right), sum(b and not a for a, b in right)),
+        _permuted(sets, draw),
+        (mixed[0][0] / max(1, mixed[0][1]), mixed[1][0] / max(1, mixed[1][1]), mixed[0][1]),
+    )
+
+
+def mcnemar(only_ours: int, only_theirs: int) -> float:
+    """McNemar's exact test, two-sided: is being right where the other is wrong a fair coin?
+
+    >>> mcnemar(5, 5)
+    1.0
+    >>> round(mcnemar(1, 9), 4)
+    0.0215
+    """
+    total, least = only_ours + only_theirs, min(only_ours, only_theirs)
+    if total > 2000:  # the coin is as good as normal
+        from statistics import NormalDist
+
+        z = max(0.0, abs(only_ours - only_theirs) - 1) / sqrt(total)
+        return 2 * (1 - NormalDist().cdf(z))
+    return float(min(1.0, 2 * sum(comb(total, k) for k in range(least + 1)) / 2**total))
+
+
+Score = Callable[[str, str, list[str]], float]
+
+
+def _with_interval(sets: list[Answers], score: Score, draw: random.Random) -> tuple[float, float, float, float]:
+    """Both means, and the middle 95 % of the difference when sentences are drawn again within their domains."""
+    ours = mean([score(each.true, each.ours, each.own) for each in sets])
+    theirs = mean([score(each.true, each.theirs, each.own) for each in sets])
+    differences = []
+    for _ in range(_DRAWS // 4):
+        again = [_drawn(each, draw) for each in sets]
+        differences.append(mean([score(s.true, s.ours, s.own) - score(s.true, s.theirs, s.own) for s in again]))
+    differences.sort()
+    return ours, theirs, differences[int(0.025 * len(differences))], differences[int(0.975 * len(differences))]
+
+
+def _drawn(each: Answers, draw: random.Random) -> Answers:
+    rows = [draw.randrange(len(each.true)) for _ in each.true]
+    pick = "".join
+    return Answers(
+        each.task,
+        pick(each.true[row] for row in rows),
+        pick(each.ours[row] for row in rows),
+        pick(each.theirs[row] for row in rows),
+    )
+
+
+def _permuted(sets: list[Answers], draw: random.Random) -> float:
+    """How often the difference in mean own F1 is as large when, for each example, a coin says whose answer is whose."""
+
+    def difference(these: list[Answers]) -> float:
+        return mean([macro_f1(s.true, s.ours, s.own) - macro_f1(s.true, s.theirs, s.own) for s in these])
+
+    seen = abs(difference(sets))
+    draws = _DRAWS // 4
+    as_large = 0
+    for _ in range(draws):
+        swapped = []
+        for each in sets:
+            pairs = [(a, b) if draw.random() < 0.5 else (b, a) for a, b in zip(each.ours, each.theirs, strict=True)]
+            swapped.append(Answers(each.task, each.true, "".join(a for a, _ in pairs), "".join(b for _, b in pairs)))
+        as_large += abs(difference(swapped)) >= seen - 1e-12
+    return (as_large + 1) / (draws + 1)
+
+
+def _answers(task: str, mine: Run, other: Run) -> Answers:
+    ours, theirs = (run.facts["tasks"][task]["final"] for run in (mine, other))
+    if "said" not in ours or "said" not in theirs or ours["true"] != theirs["true"]:
+        raise InputError(
+            f"a result on {task} does not tell its answers one by one", fix="run it again with this version"
+        )
+    return Answers(task, ours["true"], ours["said"], theirs["said"])
+
+
+def _mixed(runs: list[Run]) -> tuple[int, int]:
+    found = [facts["final"]["mixed"] for run in runs for facts in run.facts["tasks"].values()]
+    return sum(right for right, _ in found), sum(number for _, number in found)

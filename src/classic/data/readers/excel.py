@@ -1,0 +1,66 @@
+"""Excel workbooks (.xlsx): the first sheet, its first row the header. Lines are rows and columns are columns, from 1."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
+from classic.data.readers.source import Place, Source
+from classic.errors import DataError, InputError
+
+WORKBOOK = "xl/workbook.xml"
+"""The member that tells a workbook from other zip archives."""
+MAX_UNPACKED = 512 << 20
+
+
+def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row | BadRow]:
+    """Streams the rows; empty ones are skipped, and formulas give the values they were saved with."""
+    try:
+        # Imported here: openpyxl is optional and used by nothing else.
+        import openpyxl
+    except ImportError as error:
+        raise InputError("reading Excel files needs openpyxl", fix="pip install 'classic-asc[excel]'") from error
+    with source.open() as stream:
+        rows = _values(openpyxl, stream, source.path)
+        line, header = next(((line, row) for line, row in rows if _filled(row)), (1, ()))
+        names = ["" if name is None else str(name) for name in header]
+        columns = match_fields(names, lambda index: Place(source.path, line, index + 1))
+        seen = f" among {len(names)} columns of the first sheet"
+        require_fields(columns, labelled, lambda: Place(source.path, line, 1), seen, names)
+        for line, row in rows:
+            if not _filled(row):
+                continue
+
+            def where(field: str, line: int = line) -> Place:
+                return Place(source.path, line, columns.get(field, 0) + 1)
+
+            values = {field: row[index] if index < len(row) else None for field, index in columns.items()}
+            fields = {name: value for name, value in zip(names, row, strict=False) if name}
+            yield read_row(values, line, fields, labelled=labelled, where=where)
+
+
+def _filled(row: tuple[object, ...]) -> bool:
+    return any(value is not None for value in row)
+
+
+def _values(openpyxl: Any, stream: Any, path: str) -> Iterator[tuple[int, tuple[object, ...]]]:
+    """The numbered rows of the first sheet."""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:
+                raise Place(path).error(
+                    f"the workbook is larger than {MAX_UNPACKED >> 20} MiB when unpacked", fix="save it as CSV"
+                )
+        stream.seek(0)
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        yield from enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+    except (DataError, GeneratorExit):
+        raise
+    except Exception as error:  # a damaged workbook raises whatever its damaged part makes openpyxl raise
+        raise Place(path).error(
+            f"not a readable Excel workbook ({type(error).__name__})",
+            expected="an .xlsx file with columns sentence, aspect, polarity in its first sheet",
+            fix="save it again, or as CSV",
+        ) from None

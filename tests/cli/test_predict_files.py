@@ -1,0 +1,123 @@
+"""`classic predict` over files: what comes back, what becomes of bad rows, and the truth when it is stopped."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from test_cli import call, ok, refused
+
+from classic.prediction import bulk
+from classic.prediction.predictor import Predictor
+
+GOOD = "id,text,term,stars\n7,the screen is good,screen,5\n8,bad soup,soup,1\n"
+BAD = GOOD + "9,bad soup,,2\n10,no comma\n11,great zoom,zoom,4\n"
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    if file.suffix == ".parquet":
+        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+        return rows
+    if file.suffix == ".jsonl":
+        return [json.loads(line) for line in file.read_text().splitlines()]
+    with file.open(newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_every_column_of_the_input_comes_back(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text(GOOD)
+    said = ok("predict", taught_path, source, "-o", out, "--threads", 1)
+    assert "2 rows" in said.err
+    rows = read(out)
+    assert [(row["id"], row["text"], row["stars"]) for row in rows] == [
+        ("7", "the screen is good", "5"),
+        ("8", "bad soup", "1"),
+    ]
+    assert [row["aspect"] for row in rows] == ["screen", "soup"]
+    assert all(str(row["aspect_found"]).casefold() == "true" for row in rows)
+
+
+def test_bad_rows_stop_are_skipped_or_marked(taught_path: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text(BAD)
+    told = refused("predict", taught_path, source, "-o", out, "--threads", 1)
+    assert "2 rows cannot be used" in told
+    assert not out.exists()
+    said = ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "skip")
+    assert [row["id"] for row in read(out)] == ["7", "8", "11"]
+    assert "2 bad rows were left out; the first: line 4: the aspect is empty" in said.err.replace("\n", " ")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "mark")
+    rows = read(out)
+    assert [(row["id"], bool(row["polarity"]), bool(row["error"])) for row in rows] == [
+        ("7", True, False),
+        ("8", True, False),
+        ("9", False, True),
+        ("10", False, True),
+        ("11", True, False),
+    ]
+    assert "use stop, skip, mark" in refused("predict", taught_path, source, "--on-error", "shrug")
+
+
+def test_standard_input_knows_bad_lines_and_lists_of_terms(taught_path: Path) -> None:
+    given = '{"id": 1, "sentence": "good screen, bad soup", "aspects": ["screen", "soup"]}\n{"id": 2}\n'
+    rows = ok("predict", taught_path, "-", "--threads", 1, "--on-error", "mark", stdin=given).lines
+    assert [(row["id"], row["aspect"]) for row in rows] == [(1, "screen"), (1, "soup"), (2, None)]
+    assert "no field for the sentence" in rows[2]["error"]
+    assert len(ok("predict", taught_path, "-", "--threads", 1, "--on-error", "skip", stdin=given).lines) == 2
+
+
+def test_an_interrupted_file_says_what_is_written_and_goes_on(
+    taught_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out, whole = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "whole.csv"
+    rows = "".join(f"{number},good screen {number},screen,5\n" for number in range(30))
+    source.write_text("id,text,term,stars\n" + rows)
+    predict_file = bulk.predict_file
+    monkeypatch.setattr(bulk, "predict_file", lambda *a, **named: predict_file(*a, **named, chunk=10))
+    ok("predict", taught_path, source, "-o", whole, "--threads", 1)
+    stream, asked = Predictor.stream, 0
+
+    def stopped(self: Predictor, *arguments: Any, **named: Any) -> Iterator[Any]:
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            raise KeyboardInterrupt
+        return stream(self, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Predictor, "stream", stopped)
+        result = call("predict", taught_path, source, "-o", out, "--threads", 1)
+    assert result.code == 130
+    assert "20 rows are written; the same command goes on." in result.err
+    assert "learned" not in result.err
+    ok("predict", taught_path, source, "-o", out, "--threads", 1)
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_an_aspect_that_is_not_in_its_sentence_is_flagged(taught_path: Path) -> None:
+    rows = ok("predict", taught_path, "the Screen is good", "--aspect", "screen", "--aspect", "soup", "--json").lines
+    assert [row["aspect_found"] for row in rows] == [True, False]
+    shown = call("predict", taught_path, "the screen is good", "--aspect", "soup", "--threads", 1)
+    assert "does not occur in the sentence" in shown.err
+
+
+def test_an_answer_is_explained_by_its_words(taught_path: Path) -> None:
+    sentence = "the screen is good and the soup is bad"
+    (row,) = ok("predict", taught_path, sentence, "--aspect", "screen", "--explain", "--json", "--threads", 1).lines
+    assert [word["text"] for word in row["words"]] == sentence.split()
+    share = row[row["polarity"]]
+    place = sentence.split().index("good")
+    less = sentence.replace("good", "", 1)
+    asked = json.dumps({"sentence": less, "aspect": "screen"})
+    (other,) = ok("predict", taught_path, "-", "--threads", 1, stdin=asked).lines
+    assert row["words"][place]["weight"] == pytest.approx(share - other[row["polarity"]], abs=2e-5)
+    shown = ok("predict", taught_path, sentence, "--aspect", "screen", "--explain", "--threads", 1).out
+    assert "because of" in shown
+    assert "one sentence" in refused("predict", taught_path, "-", "--explain", stdin=asked)
