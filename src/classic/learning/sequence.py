@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from classic.data.starter import STARTER
 from classic.data.tasks import task_hash
 from classic.errors import InputError, StoreError
 from classic.evaluation.matrix import METRICS, ResultMatrix
@@ -29,6 +30,7 @@ def learn_sequence(
     config: SystemConfig,
     *,
     seed: int = 0,
+    starter: bool = False,
     rows: Rows = "all",
     ordered: bool = False,
     rule: TaskId | None = None,
@@ -43,6 +45,7 @@ def learn_sequence(
         tasks: The tasks in order.
         config: The system.
         seed: Root of all randomness.
+        starter: Whether a new store begins with the starter, if its system has one; it is no task of the sequence.
         rows: Test every task so far after each task (``all``), or each task when it was learned and all of them at the
             end (``last``), which is what final and forward scores need.
         ordered: Whether the last row tells every answer by itself, too, for paired tests.
@@ -51,19 +54,20 @@ def learn_sequence(
         watcher: Who looks on while a task is trained.
         on_task: Called after each task was tested.
     """
-    store, learner = begin(path, config, seed, device)
+    store, learner = begin(path, config, seed, device, starter=starter)
+    before = 1 if store.settings.get("start") == STARTER else 0  # domains that were there before the first task
     matrix = ResultMatrix([task.name for task in tasks])
     for index, task in enumerate(tasks):
-        learned = store.domains()
+        learned = store.domains()[before:]
         if index < len(learned):  # done by an earlier process
-            version = store.chain()[index]
+            version = store.chain()[before + index]
             if version.domain != task.name or version.record["data"] != task_hash(task):
                 raise InputError(
                     f"{path} learned {version.domain!r} as its domain {index + 1}, not {task.name!r} from these data",
                     fix="give the tasks the store was begun with, or another store",
                 )
         if index >= len(learned) - 1:  # the newest one, too: its process may have died before it cleaned up
-            ready = learner if learner and learner.method.learned == index else None
+            ready = learner if learner and learner.method.learned == before + index else None
             version, learner = teach(store, task, device=device, watcher=watcher, learner=ready)
         wanted = [u for u in range(index + 1) if rows == "all" or u == index or index == len(tasks) - 1]
         stored = store.read_scores(version.number)
@@ -72,7 +76,7 @@ def learn_sequence(
         one_by_one = ordered and index == len(tasks) - 1
         asked = [u for u in wanted if place[u] not in scores or (one_by_one and "said" not in scores[place[u]])]
         if asked:
-            if learner is None or learner.method.learned != index + 1:
+            if learner is None or learner.method.learned != before + index + 1:
                 learner = load_learner(store, version.number, device)
             for u in asked:
                 learner.method.model.backbone.prepare(tasks[u].test, dataset=True)
@@ -126,7 +130,7 @@ def task_facts(store: Store, tasks: Sequence[Task], *, rule: TaskId | None = Non
     chain = store.chain()
     last = _own_scores(chain[-1]) | store.read_scores(chain[-1].number)
     found: dict[str, dict[str, Any]] = {}
-    for task, version in zip(tasks, chain, strict=True):
+    for task, version in zip(tasks, chain[-len(tasks) :], strict=True):
         name = _score_name(task.name, rule)
         then = (_own_scores(version) | store.read_scores(version.number))[name]
         found[task.name] = {
