@@ -1,0 +1,1 @@
+"""Long tests of what is promised: `python -m reliability nightly`. Not part of the package."""

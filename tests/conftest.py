@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+import watch
 from classic.types import POLARITIES, Example, Polarity, Scenario, Task
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from classic.systems.system import SystemConfig
+
+watch.install()
 
 # No deadline: the machine may be busy. The same examples every time: a failure can be run again.
 settings.register_profile("classic", deadline=None, derandomize=True, max_examples=50)

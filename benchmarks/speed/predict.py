@@ -5,8 +5,7 @@
 Anchors, on the bare encoder without any adapter: the text-classification pipeline of transformers, and onnxruntime. The
 pipeline is given the sentences sorted by length, which is the best that can be done for it, and in the order of the file,
 which is what its users do. All others are given the order of the file. All carry tokenization; ours carry adapters,
-calibration and the domain map. They answer whole sentences, which is what the anchors do; one reads clauses, too, as users
-have it unless they say otherwise. Everything takes turns in one process on one thread, so that whatever else the machine
+calibration and the domain map. Everything takes turns in one process on one thread, so that whatever else the machine
 does falls on all; ratios are taken within a round. Seconds are CPU seconds.
 """
 
@@ -127,9 +126,6 @@ def make_contenders(store: Path, folders: dict[str, Path]) -> tuple[dict[str, Ca
         new_learner(SystemConfig.preset(method="ncl", backbone="bert", changes={"backbone.encoder": encoder}), 0)
     )
     exported = {kind: Exported(path, threads=1) for kind, path in folders.items()}
-    by_clauses = {"32 bits, with clauses": Exported(folders["onnx"], threads=1)} if "onnx" in folders else {}
-    for predictor in (gated, folded, *exported.values()):
-        predictor.clauses = False
     tokenizer = folded_network(folded).tokenizer
 
     def ask_pipeline(examples: list[Any], size: int) -> None:
@@ -151,7 +147,6 @@ def make_contenders(store: Path, folders: dict[str, Path]) -> tuple[dict[str, Ca
         "torch, gated": stream(gated),
         "torch, folded": stream(folded),
         **{f"onnxruntime, {BITS[kind]} bits": stream(predictor) for kind, predictor in exported.items()},
-        **{name: stream(predictor) for name, predictor in by_clauses.items()},
     }
     return contenders, costs(learner, folded_network(folded))
 

@@ -21,7 +21,6 @@ import typer.main
 
 from classic.cli import main
 from classic.data import write_examples
-from classic.runtime.clauses import blend
 from classic.store.store import Store
 from classic.types import Task
 
@@ -303,38 +302,14 @@ def two_clauses(data: Path) -> list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("option", [(), ("--whole-sentences",)])
-def test_scores_are_those_of_the_answers(store: Path, data: Path, tmp_path: Path, option: tuple[str, ...]) -> None:
+def test_scores_are_those_of_the_answers(store: Path, data: Path, tmp_path: Path) -> None:
     rows = two_clauses(data)
     file = tmp_path / "pairs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    said = ok("predict", store, file, "--format", "jsonl", "--threads", 1, *option).lines
+    said = ok("predict", store, file, "--format", "jsonl", "--threads", 1).lines
     right = sum(answer["polarity"] == row["polarity"] for answer, row in zip(said, rows, strict=True))
-    found = ok("evaluate", store, file, "--no-save", "--json", "--threads", 1, *option).json
+    found = ok("evaluate", store, file, "--no-save", "--json", "--threads", 1).json
     assert found["2"]["pairs"]["accuracy"] == pytest.approx(right / len(rows))
-
-
-def test_a_clause_is_read_beside_its_sentence_unless_told_not_to(store: Path, tmp_path: Path) -> None:
-    def shares(text: str, *option: str) -> list[float]:
-        (line,) = ok("predict", store, text, "--aspect", "soup", "--format", "jsonl", "--threads", 1, *option).lines
-        return [line[name] for name in ("positive", "negative", "neutral")]
-
-    sentence = "the screen is good, but the soup is awful"
-    whole, clause = shares(sentence, "--whole-sentences"), shares("the soup is awful")
-    both = shares(sentence)
-    assert both != pytest.approx(whole, abs=1e-3)
-    assert both == pytest.approx(blend(whole, clause), abs=1e-4)
-
-
-def test_answers_into_a_file_begin_anew_under_the_other_option(store: Path, data: Path, tmp_path: Path) -> None:
-    file, out = tmp_path / "pairs.jsonl", tmp_path / "out.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in two_clauses(data)))
-    found = []
-    for option in ((), ("--whole-sentences",)):
-        ok("predict", store, file, "-o", out, "--threads", 1, *option)
-        found.append(out.read_text())
-        out.unlink()
-    assert found[0] != found[1]
 
 
 # --- looking after a store -------------------------------------------------------------------------------------------
@@ -580,3 +555,18 @@ def test_a_pipe_that_closes_in_the_middle_of_the_answers_is_quiet(
     monkeypatch.setattr("classic.cli.predict._write", broken)
     result = call("predict", learned[0], SENTENCE, "--aspect", "soup", "--json", "--threads", 1)
     assert (result.out, result.err) == ("", "")
+
+
+def test_a_setting_without_effect_is_refused_and_no_store_is_made(
+    tmp_path: Path, data: Path, recipe: list[str]
+) -> None:
+    place = tmp_path / "new.store"
+    error = refused("learn", place, data / "screen", "--domain", "screen", *recipe, "--set", "method.gates.s_max=200")
+    assert "method.gates.s_max has no effect in this system: hard masks are not annealed" in error
+    assert not place.exists()
+
+
+def test_verbose_learning_prints_how_hard_each_loss_pulls(store: Path, data: Path) -> None:
+    said = ok("learn", store, data / "lens", "--domain", "lens", "-v").err
+    assert "epoch 1: losses ce" in said
+    assert "pull beside ce csc" in said

@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
+@pytest.mark.timeout(1800)  # about a minute of processor time each; a busy machine gives it slowly
 @pytest.mark.parametrize("name", ["engineer", "researcher"])
 def test_a_notebook_runs(name: str) -> None:
     spec = importlib.util.spec_from_file_location("run", EXAMPLES / "run.py")

@@ -77,7 +77,7 @@ def test_few_rows_are_said_to_be_few_and_the_basis_is_named(taught: tuple[Store,
 
 
 def test_the_answers_are_those_the_service_gives(taught: tuple[Store, Task], tmp_path: Path) -> None:
-    """Clauses are read by the service: a gate that reads whole sentences compares other answers."""
+    """A gate that asked in another way than the service does would compare other answers."""
     store, task = taught
     sentence = "the screen is good good good but the soup is bad bad bad"
     examples = tuple(Example(sentence, aspect, p) for aspect, p in zip(("screen", "soup"), POLARITIES, strict=False))
@@ -91,4 +91,4 @@ def test_the_answers_are_those_the_service_gives(taught: tuple[Store, Task], tmp
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Predictor, "answer", listen)
         run(store, replace(task, valid=(), test=examples * 6))
-    assert asked and all(len(each) == 24 for each in asked)  # twelve sentences and their twelve clauses
+    assert asked and all(len(each) == 12 for each in asked)

@@ -46,7 +46,7 @@ def demo(
     from classic.learning.sequence import learn_sequence, summary
     from classic.prediction.predictor import Predictor
     from classic.report.page import write_report
-    from classic.store.store import Version
+    from classic.store.versions import Version
     from classic.systems.system import SystemConfig
 
     def tell(version: Version, matrix: ResultMatrix) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch, print_json
+from classic.cli.options import AsJson, Device, Threads, prepare_torch, print_json
 from classic.errors import InputError, unknown_name
 from classic.types import POLARITIES, Example
 
@@ -33,7 +33,6 @@ def evaluate(
     every: Annotated[
         bool, typer.Option("--all-versions", help="Score every version, for the report's heat map.")
     ] = False,
-    whole: WholeSentences = False,
     save: Annotated[
         bool, typer.Option(help="Keep the scores (numbers only) in the store, for `classic report`.")
     ] = True,
@@ -56,9 +55,9 @@ def evaluate(
     if is_exported(store):
         if every or version is not None:
             raise InputError("an exported folder holds one version", fix="leave the option out, or name the store")
-        found = _score_export(store, sets, threads, clauses=not whole)
+        found = _score_export(store, sets, threads)
     else:
-        found = _score_store(store, sets, version, every, save, prepare_torch(threads, device), clauses=not whole)
+        found = _score_store(store, sets, version, every, save, prepare_torch(threads, device))
     if as_json:
         print_json(found)
         return
@@ -94,7 +93,7 @@ def _refuse_unknown(sets: dict[str, tuple[bool, list[Example]]], domains: list[s
 
 
 def _score_export(
-    folder: Path, sets: dict[str, tuple[bool, list[Example]]], threads: int | None, *, clauses: bool
+    folder: Path, sets: dict[str, tuple[bool, list[Example]]], threads: int | None
 ) -> dict[int, dict[str, Any]]:
     from classic.cli.progress import RowProgress
     from classic.evaluation.details import detail
@@ -102,7 +101,6 @@ def _score_export(
     from classic.runtime import ExportedPredictor
 
     predictor = ExportedPredictor(folder, threads)
-    predictor.clauses = clauses
     _refuse_unknown(sets, predictor.domains)
     found: dict[str, Any] = {}
     with RowProgress() as progress:
@@ -120,8 +118,6 @@ def _score_store(
     every: bool,
     save: bool,
     device: str,
-    *,
-    clauses: bool,
 ) -> dict[int, dict[str, Any]]:
     from classic.cli.progress import RowProgress
     from classic.evaluation.details import detail
@@ -141,13 +137,12 @@ def _score_store(
         for number in numbers:
             progress.begin(f"opening version {number}", None)
             predictor = Predictor.open(opened, number, device)
-            predictor.clauses = clauses
             told = predictor.learner.config.scenario is Scenario.TIL
             counted = {}
             for name, (_, examples) in sets.items():
                 progress.begin(f"version {number}: testing {name}", len(examples))
                 if predictor.learner.config.task_id is TaskId.ENTROPY:  # only asked for in experiments
-                    counted[name] = confusion(predictor.learner, name, examples, clauses=clauses)
+                    counted[name] = confusion(predictor.learner, name, examples)
                 elif not told or name in predictor.domains:
                     counted[name] = count_answers(predictor, examples, name if told else None, on_answer=progress.at)
             if save:

@@ -21,6 +21,12 @@ from classic.cli.options import (
 )
 from classic.data.tasks import check_name
 
+# Measured on Ipod, 153 examples: after the printed 30 epochs every answer was "positive", the loss still falling.
+PAPER_OVER_MINILM = (
+    "note: the paper's rate and epochs were printed for BERT-base; over the embedded MiniLM a small domain is "
+    "hardly learned in them. Give --encoder bert-base-uncased, or --preset default."
+)
+
 
 def learn(
     store: StorePath,
@@ -117,6 +123,9 @@ def learn(
                 changes=changes,
             )
             refuse_idle(chosen, changes)
+            over_minilm = chosen.backbone_config["encoder"] == "minilm"
+            if preset == "paper" and over_minilm and "train.learning_rate" not in changes:
+                typer.echo(PAPER_OVER_MINILM, err=True)
         progress.on_stage(domain, "opening the store")
         opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
         version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)

@@ -65,7 +65,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Learn aspect sentiment domain after domain: one model for all, old data thrown away, nothing forgotten.
+    """Learn aspect sentiment domain after domain: one model for all domains, old data thrown away.
 
     Start with **classic demo**. Then, with your own reviews:
 

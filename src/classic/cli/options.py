@@ -30,13 +30,7 @@ Threads = Annotated[
 Device = Annotated[
     str, typer.Option(help="cpu, cuda, mps, or auto: the best there is.", autocompletion=completion.device)
 ]
-WholeSentences = Annotated[
-    bool,
-    typer.Option(
-        "--whole-sentences",
-        help="Do not read the clause of an aspect beside its sentence: faster, and blinder to the aspect.",
-    ),
-]
+
 Settings = Annotated[
     list[str] | None,
     typer.Option(

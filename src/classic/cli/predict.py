@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from classic.cli import completion
-from classic.cli.options import AsJson, Device, Threads, WholeSentences, prepare_torch
+from classic.cli.options import AsJson, Device, Threads, prepare_torch
 from classic.cli.predict_files import ON_ERROR, Survey, check_on_error, entries, from_standard_input, into_file, survey
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
@@ -29,8 +29,9 @@ def predict(
     store: Annotated[
         Path,
         typer.Argument(
-            help="Folder of the store, or a folder that `classic export` wrote: that needs no torch.",
-            metavar="STORE",
+            help="Folder of the store, or a folder that `classic export` wrote: that needs no torch. Without either, a "
+            "sentence is answered by the starter that comes with the package.",
+            metavar="[STORE]",
             show_default=False,
         ),
     ],
@@ -85,7 +86,6 @@ def predict(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which words spoke for each answer; for one sentence.")
     ] = False,
-    whole: WholeSentences = False,
     batch_size: Annotated[
         int, typer.Option(help="Examples computed at once; 1 answers standard input line by line.", min=1)
     ] = 32,
@@ -104,12 +104,17 @@ def predict(
     comes back. Killed while it writes a file, the same command goes on where it was.
 
     Examples:
+        classic predict "Lovely bed, but the lift is out of order." --aspect bed --aspect lift
+
         classic predict reviews.store "The zoom is superb but the menu is a maze." --aspect zoom --aspect menu
 
         classic predict reviews.store new_reviews.csv -o answers.csv
 
         cat lines.jsonl | classic predict reviews.store - > answers.jsonl
     """
+    by_starter = text is None and bool(aspect or span) and not store.exists()
+    if by_starter:
+        text = str(store)
     if text is None:
         if sys.stdin.isatty():
             raise InputError(
@@ -134,7 +139,10 @@ def predict(
     rows = _rows(text, aspect or [], span or [], is_file, on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
-    open_predictor, job = _opener(store, version, threads, device, clauses=not whole, told=domain is not None)
+    told = domain is not None
+    open_predictor, job = (
+        _starter(threads, device) if by_starter else _opener(store, version, threads, device, told=told)
+    )
     if out is not None:
 
         def make_engine(on_answer: Callable[[], None]) -> Any:
@@ -160,7 +168,7 @@ def predict(
 
 
 def _opener(
-    store: Path, version: int | None, threads: int | None, device: str, *, clauses: bool, told: bool
+    store: Path, version: int | None, threads: int | None, device: str, *, told: bool
 ) -> tuple[Callable[[], Answering], dict[str, Any]]:
     """How to open the predictor of a store or an exported folder, and what tells it from any other.
 
@@ -172,7 +180,7 @@ def _opener(
     if is_exported(store):
         if version is not None:
             raise InputError("an exported folder holds one version", fix="leave --version out, or name the store")
-        return _exported(store, read_card(store), threads, clauses)
+        return _exported(store, read_card(store), threads)
     from classic.prediction.kept import find_kept
     from classic.store.store import Store
 
@@ -180,31 +188,38 @@ def _opener(
     number = opened.version(version).number
     kept = find_kept(opened, number) if device in ("auto", "cpu") and not told else None
     if kept is not None and (device == "cpu" or not Path("/dev/nvidiactl").exists()):
-        return _exported(*kept, threads, clauses)
+        return _exported(*kept, threads)
 
     def open_store() -> Answering:
         where = prepare_torch(threads, device)
         from classic.prediction.predictor import Predictor
 
-        predictor = Predictor.open(opened, number, where)
-        predictor.clauses = clauses
-        return predictor
+        return Predictor.open(opened, number, where)
 
-    job = {"digest": opened.digest(number), "device": device, "threads": threads, "clauses": clauses}
+    job = {"digest": opened.digest(number), "device": device, "threads": threads}
     return open_store, job
 
 
-def _exported(
-    folder: Path, card: Card, threads: int | None, clauses: bool
-) -> tuple[Callable[[], Answering], dict[str, Any]]:
+def _starter(threads: int | None, device: str) -> tuple[Callable[[], Answering], dict[str, Any]]:
+    """The starter instead of a store."""
+
+    def open_starter() -> Answering:
+        where = prepare_torch(threads, device)
+        from classic.learning.starter import starter_learner
+        from classic.prediction.predictor import Predictor
+
+        return Predictor(starter_learner(device=where), 1, where)
+
+    return open_starter, {"starter": True, "device": device, "threads": threads}
+
+
+def _exported(folder: Path, card: Card, threads: int | None) -> tuple[Callable[[], Answering], dict[str, Any]]:
     def open_exported() -> Answering:
         from classic.runtime import ExportedPredictor
 
-        predictor = ExportedPredictor(folder, threads, card)
-        predictor.clauses = clauses
-        return predictor
+        return ExportedPredictor(folder, threads, card)
 
-    return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files, "clauses": clauses}
+    return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files}
 
 
 def _engine(

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from classic.store.store import Version
+from classic.store.versions import Version
 from classic.types import Step
 
 _BAR, _LONGEST_NAME = 18, 20  # so that everything fits 80 columns

@@ -147,5 +147,7 @@ def compare(store: Logits, export: Logits, sets: Mapping[str, Sequence[Example]]
         if len(true) == len(examples):
             own = sorted(set(true))
             scores.append((macro_f1(true, said.tolist(), labels=own), macro_f1(true, says.tolist(), labels=own)))
-    means = [sum(column) / len(scores) for column in zip(*scores, strict=True)] if scores else [None, None]
-    return Parity(texts, total, gap, flips, *means)
+    before_f1, after_f1 = (
+        (sum(column) / len(scores) for column in zip(*scores, strict=True)) if scores else (None, None)
+    )
+    return Parity(texts, total, gap, flips, before_f1, after_f1)

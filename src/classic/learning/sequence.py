@@ -14,7 +14,8 @@ from classic.evaluation.scores import expand, score
 from classic.learning.learner import begin, load_learner
 from classic.learning.teach import teach
 from classic.learning.testing import confusion
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 from classic.training.loop import Watcher
 from classic.types import Task, TaskId

@@ -23,10 +23,11 @@ from classic.data.starter import STARTER
 from classic.errors import StoreError
 from classic.learning.learner import Learner, new_learner, take_on
 from classic.store.card import write_card
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = ""  # of the shipped file; "" where none is shipped
+SHA256 = "87a8e72b014e0b2a40eb5e045c18f41913a7b7e05d21c2eb4d2acf3a73a146fb"  # of the shipped file
 FORMAT = 1
 _FILE = "starter.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not

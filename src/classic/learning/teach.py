@@ -20,7 +20,8 @@ from classic.learning.environment import peak_memory, surroundings
 from classic.learning.learner import Learner, load_learner, open_or_create, surfaces
 from classic.seeding import Seeds
 from classic.store.card import write_card
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.training.checkpoint import Checkpoint
 from classic.training.loop import Watcher, learn_task
 from classic.training.workers import Workers

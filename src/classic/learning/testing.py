@@ -8,7 +8,6 @@ from typing import Any
 from classic.evaluation.answers import answer
 from classic.evaluation.scores import count, in_order
 from classic.learning.learner import Learner
-from classic.runtime.clauses import with_clauses
 from classic.types import Example, TaskId
 
 
@@ -18,7 +17,6 @@ def confusion(
     examples: Sequence[Example],
     rule: TaskId | None = None,
     *,
-    clauses: bool = False,
     ordered: bool = False,
 ) -> dict[str, Any]:
     """Counts of (true, answered) pairs: all that is kept of a test, and enough for every score.
@@ -28,12 +26,8 @@ def confusion(
         name: The domain of the examples.
         examples: The questions.
         rule: How the task is found; the system's own rule if none is given.
-        clauses: Whether clauses are read beside sentences, as a predictor does.
         ordered: Whether to tell every answer by itself, too, for paired tests: `in_order`.
     """
     index = learner.domains.index(name) if name in learner.domains else None
-    asked, rows = with_clauses(examples) if clauses else (examples, [])
-    said = answer(learner.method, asked, rule or learner.config.task_id, index)
-    said[rows] += said[len(examples) :]  # the likeliest of a product of softmaxes, whatever their temperature
-    answered = said[: len(examples)].argmax(dim=1).tolist()
+    answered = answer(learner.method, examples, rule or learner.config.task_id, index).argmax(dim=1).tolist()
     return count(examples, answered) | (in_order(examples, answered) if ordered else {})

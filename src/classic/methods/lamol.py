@@ -154,7 +154,7 @@ class Lamol(Method):
         return (weights * cross_entropy(logits, wanted, reduction="none")).sum() / weights.sum()
 
     def logits(self, batch: Batch, task: int | None = None) -> Tensor:
-        """Of each answer log p(answer | sentence question [ANS]), (B, C); the task is of no account.
+        """Logarithm of p(answer | sentence question [ANS]) of each answer, (B, C); the task does not matter.
 
         Sums over an answer's tokens, not divided by their number: no answer begins with another, so the three are
         exclusive events and the softmax over them is the probability of each, given that one is said. Where each

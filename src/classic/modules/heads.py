@@ -73,7 +73,7 @@ class Head(nn.Module):
             self._add(tuple(entry))
 
     def forward(self, features: Tensor, task: int | None = None) -> Tensor:
-        """Logits (B, C); ``task`` selects the head in TIL and is of no account in DIL."""
+        """Logits (B, C); ``task`` selects the head in TIL; in DIL it changes nothing."""
         index = 0 if self.scenario is Scenario.DIL else (len(self.linears) - 1 if task is None else task)
         logits: Tensor = self.linears[index](self.dropout(features))
         columns = self.columns[index]

@@ -18,7 +18,8 @@ from classic.evaluation.scores import expand, own_columns
 from classic.files import write_bytes
 from classic.report import parts
 from classic.report.charts import duration, heat_range, percent, points
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.types import POLARITIES
 
 NAMES = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "own_f1": "Own F1"}

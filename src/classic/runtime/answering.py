@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from classic.data.memory import iter_examples
 from classic.errors import InputError
-from classic.runtime.clauses import blend, with_clauses
 from classic.runtime.explaining import Word, left_out, words_of
 from classic.types import POLARITIES, Example, Polarity, Prediction, Probabilities, example_about
 
@@ -25,12 +23,9 @@ class Answering(ABC):
 
     Attributes:
         version: The number of the store's version that answers.
-        clauses: Whether the clause an aspect stands in is read beside its sentence; without it, two aspects of one sentence
-            mostly get the same answer. The benchmark does without, as the paper does.
     """
 
     version: int
-    clauses: bool = True
 
     @property
     @abstractmethod
@@ -121,16 +116,7 @@ class Answering(ABC):
         self.check_domain(domain)
         waiting = iter_examples(examples, labelled=False)
         while ahead := list(itertools.islice(waiting, window)):
-            yield from self._answer_by_clauses(ahead, domain, batch_size)
-
-    def _answer_by_clauses(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
-        asked, rows = with_clauses(examples) if self.clauses else (examples, [])
-        answers = self.answer(asked, domain, batch_size)
-        for row, of_clause in zip(rows, answers[len(examples) :], strict=True):
-            whole = answers[row]
-            shares = blend(whole.probabilities, of_clause.probabilities)
-            answers[row] = dataclasses.replace(whole, polarity=_likeliest(shares), probabilities=Probabilities(*shares))
-        return answers[: len(examples)]
+            yield from self.answer(ahead, domain, batch_size)
 
 
 def like_length(lengths: Sequence[int], batch_size: int, tokens: int = TOKENS) -> Iterator[list[int]]:

@@ -1,6 +1,6 @@
 """The publish gate: what a new version costs the domains learned before it, and whether it knows its own.
 
-What is compared are the answers the service gives, clauses and all, of the version that is live and of the new one. A
+What is compared are the answers the service gives of the version that is live and of the new one. A
 verdict needs rows: few of them are said to be too few, and then a person decides.
 """
 
@@ -14,7 +14,8 @@ from classic.evaluation.paired import compare_answers, compare_with_teacher, jud
 from classic.evaluation.scores import count, labels_of, own_columns, score
 from classic.learning.learner import Learner, load_learner
 from classic.prediction.predictor import Predictor
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.types import Example, Scenario, Task
 
 OWN_ROWS = "its own test rows"

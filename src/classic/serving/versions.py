@@ -8,7 +8,8 @@ from typing import Any
 
 from classic.serving.gate import scores
 from classic.serving.jobs import JobBook
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 
 _MEAN = ("accuracy", "macro_f1", "own_f1")
 

@@ -73,7 +73,7 @@ class TaskLog:
     Attributes:
         epochs: One record per epoch: terms of the loss, validation, whether it is the best so far.
         seconds: Wall time, over all processes that worked on the task.
-        cpu_seconds: CPU time, likewise; of no account which other programs ran beside it.
+        cpu_seconds: CPU time, likewise; other programs do not count.
     """
 
     epochs: list[dict[str, Any]] = field(default_factory=list)

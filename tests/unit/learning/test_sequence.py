@@ -13,7 +13,8 @@ from classic.evaluation.matrix import ResultMatrix
 from classic.evaluation.scores import expand, score
 from classic.learning.sequence import learn_sequence, summary, task_facts, tensors_digest
 from classic.learning.testing import confusion
-from classic.store.store import Store, Version
+from classic.store.store import Store
+from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 from classic.types import Task
 

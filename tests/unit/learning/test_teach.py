@@ -352,7 +352,7 @@ def test_a_domain_that_is_rolled_back_and_pruned_is_gone(
     assert find(store.path, {b"codenameQuokka"}) == []
 
 
-def test_a_test_with_clauses_counts_every_row_once_and_answers_as_a_predictor(
+def test_a_test_counts_every_row_once_and_answers_as_a_predictor(
     taught_path: Path, toy_tasks: tuple[Task, ...]
 ) -> None:
     from classic.learning.testing import confusion
@@ -364,7 +364,7 @@ def test_a_test_with_clauses_counts_every_row_once_and_answers_as_a_predictor(
         for number, example in enumerate(toy_tasks[0].test)
     ]
     store = Store.open(taught_path)
-    counted = confusion(load_learner(store), "screen", rows, clauses=True)
+    counted = confusion(load_learner(store), "screen", rows)
     said = Counter(
         (e.polarity.column, p.polarity.column) for e, p in zip(rows, Predictor.open(store).stream(rows), strict=True)
     )

@@ -25,12 +25,12 @@ def run(
         str, typer.Option(help="local (one run after the other) or ray (a cluster, or all cores).")
     ] = "local",
     address: Annotated[str | None, typer.Option(help="A running Ray cluster; without it, one is started here.")] = None,
-    threads: Annotated[int, typer.Option(help="Of torch, per run.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of torch in each run.", min=1)] = 1,
     device: Annotated[str, typer.Option(help="cpu or cuda; with --engine ray a run then takes a GPU.")] = "cpu",
     work: Annotated[Path, typer.Option(help="Where unfinished runs are kept.", file_okay=False)] = Path("runs/bench"),
     results: Results = RESULTS,
-    trials: Annotated[int, typer.Option(help="Of TABLE search: how many settings to try.", min=1)] = 8,
-    sampler: Annotated[str, typer.Option(help="Of TABLE search: grid or tpe.")] = "grid",
+    trials: Annotated[int, typer.Option(help="How many settings the search tries.", min=1)] = 8,
+    sampler: Annotated[str, typer.Option(help="How the search chooses settings: grid or tpe.")] = "grid",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
 ) -> None:
     """Run what a table lacks. A finished run is never repeated, an interrupted one goes on.

@@ -12,7 +12,7 @@ def find(name: str, address: str | None = None) -> Engine:
         from classic.benchmark.runs.engines.local import Local
 
         if address is not None:
-            raise InputError("--address is of the engine ray", fix="add --engine ray, or leave --address out")
+            raise InputError("--address needs the engine ray", fix="add --engine ray, or leave --address out")
         return Local()
     if name == "ray":
         from classic.benchmark.runs.engines.on_ray import OnRay

@@ -1,0 +1,70 @@
+"""The starter on what it has never seen: held-out domains by register, and the paper's 19 domains without learning any.
+
+CLASSIC_DATA=FOLDER python benchmarks/starter/score.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from typing import Any
+
+
+def main() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    from classic.data.starter import HELD_OUT, load_starter
+    from classic.evaluation.calibration import calibration_error
+    from classic.evaluation.scores import count, in_order, labels_of, score
+    from classic.learning.starter import starter_learner
+    from classic.prediction.predictor import Predictor
+
+    predictor = Predictor(starter_learner(), 1)
+
+    def ask(examples: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+        answers = list(predictor.stream(examples))
+        said = [answer.polarity.column for answer in answers]
+        return score(count(examples, said)) | in_order(examples, said), answers
+
+    by_register: dict[str, list[Any]] = defaultdict(list)
+    right = mixed_right = mixed_all = total = unfamiliar = 0
+    every, answers_all = [], []
+    print("held-out domains: accuracy, own F1, mixed")
+    for domain in HELD_OUT:
+        sentences = load_starter(domain)
+        examples = [example for sentence in sentences for example in sentence.examples]
+        found, answers = ask(examples)
+        print(
+            f"  {domain:20} {found['accuracy']:.3f}  {found['own_f1']:.3f}  {found['mixed'][0] / found['mixed'][1]:.3f}"
+        )
+        good = [a.polarity == e.polarity for a, e in zip(answers, examples, strict=True)]
+        registers = [sentence.register for sentence in sentences for _ in sentence.examples]
+        for register, fine in zip(registers, good, strict=True):
+            by_register[register].append(fine)
+        right, total = right + sum(good), total + len(good)
+        mixed_right, mixed_all = mixed_right + found["mixed"][0], mixed_all + found["mixed"][1]
+        unfamiliar += sum(answer.unfamiliar for answer in answers)
+        every += examples
+        answers_all += answers
+    shares = torch.tensor([list(answer.probabilities) for answer in answers_all])
+    error = calibration_error(shares, torch.tensor(labels_of(every)))
+    print(f"  all: accuracy {right / total:.4f}, mixed {mixed_right / mixed_all:.4f}, calibration error {error:.4f}")
+    print(f"  called unlike anything learned: {unfamiliar / total:.1%}")
+    for register, fine in sorted(by_register.items()):
+        print(f"  {register:12} {sum(fine) / len(fine):.3f} of {len(fine)}")
+    if os.environ.get("CLASSIC_DATA"):
+        from classic.data.domains import DOMAINS
+        from classic.data.tasks import load_domain
+
+        found_of = {domain.name: ask(list(load_domain(domain.name).test))[0] for domain in DOMAINS}
+        print("the paper's 19 domains, none learned: accuracy, own F1, mixed")
+        for name in ("Rest", "Laptop"):
+            one = found_of[name]
+            print(f"  {name:20} {one['accuracy']:.3f}  {one['own_f1']:.3f}  {one['mixed'][0] / one['mixed'][1]:.3f}")
+        for metric in ("accuracy", "own_f1"):
+            print(f"  mean {metric}: {sum(one[metric] for one in found_of.values()) / len(found_of):.4f}")
+
+
+if __name__ == "__main__":
+    main()
