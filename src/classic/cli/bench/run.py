@@ -49,6 +49,7 @@ def run(
 
     from classic.benchmark.runs.engines import find
     from classic.benchmark.runs.runner import carry_out, plan
+    from classic.benchmark.runs.spec import Spec
     from classic.benchmark.runs.suites import specs_of
 
     console = Console(stderr=True, highlight=False)
@@ -69,7 +70,7 @@ def run(
         for result in carry_out(wanted, where, results, board.tell):
             scores = result["scores"]
             board.say(
-                f"{result['spec']['system']} order {result['spec']['order']} seed {result['spec']['seed']}: "
+                f"{Spec(**result['spec']).name}: "
                 f"accuracy {scores['final_accuracy']:.4f}, macro-F1 {scores['final_macro_f1']:.4f} "
                 f"(own F1 {scores['final_own_f1']:.4f})"
             )
