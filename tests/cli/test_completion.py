@@ -34,7 +34,8 @@ def proposed(words: str) -> list[str]:
 
 
 def test_every_method_is_proposed() -> None:
-    assert set(completion.METHODS) == set(METHODS)
+    ours = {name for name, part in METHODS.items() if part.build.__module__.startswith("classic.")}
+    assert set(completion.METHODS) == ours  # other tests may have loaded a method from a file
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_damage_of_any_file_is_found_or_harmless() -> None:
 
 
 def test_damage_that_is_not_looked_for_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classic.store.store.check_file", lambda *_: None)
+    monkeypatch.setattr("classic.store.versions.check_file", lambda *_: None)
     assert damage.run(each=25)["silent"]
 
 

@@ -15,7 +15,7 @@ from classic.data.starter import HELD_OUT
 from classic.learning.learner import open_or_create
 from classic.learning.sequence import learn_sequence
 from classic.prediction.predictor import Predictor
-from classic.serving.model import _without
+from classic.runtime.explaining import without
 from classic.systems.system import SystemConfig
 from classic.types import Example, Scenario, Task
 
@@ -70,10 +70,10 @@ def test_words_say_what_the_answer_loses_without_them(client: TestClient, taught
 
 def test_taking_out_words_moves_the_span_along() -> None:
     example = Example("good soup, soup bad", "soup", None, (11, 15))
-    assert _without(example, (0, 4)) == Example(" soup, soup bad", "soup", None, (7, 11))
-    assert _without(example, (16, 19)) == Example("good soup, soup ", "soup", None, (11, 15))
-    assert _without(example, (11, 15)).span is None
-    assert _without(Example("soup", "soup"), (0, 4)).sentence == "."
+    assert without(example, [(0, 4)], [0]) == Example(" soup, soup bad", "soup", None, (7, 11))
+    assert without(example, [(16, 19)], [0]) == Example("good soup, soup ", "soup", None, (11, 15))
+    assert without(example, [(11, 15)], [0]).span is None
+    assert without(Example("soup", "soup"), [(0, 4)], [0]).sentence == "."
 
 
 def test_a_text_that_would_cost_too_much_is_answered_but_not_explained(client: TestClient) -> None:

@@ -188,6 +188,8 @@ def _opener(
     number = opened.version(version).number
     kept = find_kept(opened, number) if device in ("auto", "cpu") and not told else None
     if kept is not None and (device == "cpu" or not Path("/dev/nvidiactl").exists()):
+        for each in [0, *(one.number for one in opened.chain(number))]:
+            opened.check_version(each)  # a damaged store is named, whoever answers for it
         return _exported(*kept, threads)
 
     def open_store() -> Answering:

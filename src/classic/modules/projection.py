@@ -58,6 +58,7 @@ class Projector(nn.Module):
         For one row k = P x, P <- P - k k^T / (alpha + x^T k). Several rows at once are the same as one after another
         (Woodbury): P <- P - K (alpha I + X^T K)^-1 K^T, K = P X.
         """
+        rows = rows.to(self.matrix.dtype)  # training may compute in less
         k = self.matrix @ rows.T  # (d, n)
         # x^T P x cannot be negative, but rounding can make it so for an input that is forbidden already.
         values, turns = torch.linalg.eigh((rows @ k).double())

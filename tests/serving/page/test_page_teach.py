@@ -150,7 +150,7 @@ def test_a_reload_and_a_second_tab_follow_the_same_lesson(
     second = page.context.new_page()
     second.goto(page.url)
     expect(second.get_by_role("heading", name="router is being learned")).to_be_visible()
-    expect(second.get_by_text("Choose a file")).to_be_hidden()  # one lesson at a time
+    expect(second.get_by_text("Choose a file", exact=True)).to_be_hidden()  # one lesson at a time
     second.get_by_role("button", name="Cancel").click()
     second.get_by_role("dialog").get_by_role("button", name="Stop").click()
     expect(second.get_by_role("heading", name="router was cancelled")).to_be_visible()
@@ -163,7 +163,7 @@ def test_a_lesson_that_fails_says_why(visit: Visit, site: Site, taught_store: Pa
     expect(page.get_by_role("heading", name="router could not be learned")).to_be_visible()
     expect(page.get_by_role("alert")).not_to_be_empty()
     page.get_by_role("button", name="Teach another domain").click()
-    expect(page.get_by_text("Choose a file")).to_be_visible()
+    expect(page.get_by_text("Choose a file", exact=True)).to_be_visible()
 
 
 def test_columns_with_other_names_are_mapped_and_stars_become_polarities(page: Page) -> None:
@@ -192,7 +192,7 @@ def test_lines_are_those_of_the_file_after_mending_too(page: Page) -> None:
     rows = ["sentence,aspect,polarity", ",,", *[f"the lens is good {n},lens,positive" for n in range(9)]]
     rows += [*[f"the lens is bad {n},lens,negative" for n in range(9)], "the zoom is okay,zoom,bda"]
     drop(page, "camera.csv", "\n".join(rows).encode())
-    page.get_by_role("button", name="Remove line 2").click()
+    page.get_by_role("button", name="Remove line 2", exact=True).click()
     page.get_by_role("button", name="Check again").click()
     still = page.get_by_role("group", name="Line 21")
     expect(still).to_contain_text("unknown label")

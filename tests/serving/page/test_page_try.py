@@ -270,7 +270,7 @@ def test_a_wrong_answer_becomes_a_row_of_the_next_lesson(page: Page) -> None:
         page.get_by_role("button", name="Start to teach").click()
     taught = [json.loads(line) for line in (sent.value.post_data or "").splitlines()]
     assert len(taught) == 19 and taught[-1]["polarity"] == right and taught[-1]["sentence"] == "the lens is good"
-    expect(page.get_by_text("corrected in Try")).to_have_count(0)
+    expect(page.get_by_text("1 answer corrected in Try.")).to_have_count(0)
 
 
 KINDS = (("good", "positive"), ("bad", "negative"))

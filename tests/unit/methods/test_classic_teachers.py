@@ -63,7 +63,7 @@ def test_no_teachers_at_all_is_another_setting() -> None:
 
 def test_low_precision_is_for_training_only(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     low = build(tiny_system(changes={"train.precision": "bfloat16"}), 0).model
-    full = build(tiny_system(), 0).model
+    full = build(tiny_system(changes={"train.precision": "float32"}), 0).model
     for model in (low, full):
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
