@@ -21,7 +21,7 @@ _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v
 _MARGIN = {"l": 10, "r": 10, "t": 36, "b": 10}  # above, the buttons
 # ColorBrewer's, from loss over white to gain; plotly's own of this name goes through grey.
 _RED_TO_BLUE = [[0, "#b2182b"], [0.25, "#f4a582"], [0.5, "#ffffff"], [0.75, "#92c5de"], [1, "#2166ac"]]
-_CELL = 38  # pixels a number in a map needs
+_CELL = 46  # pixels a number in a map needs
 _LIGHT_TO_DARK = [[0, "#ffffd9"], [0.25, "#c7e9b4"], [0.5, "#41b6c4"], [0.75, "#225ea8"], [1, "#081d58"]]
 
 
