@@ -1,0 +1,76 @@
+"""End to end on SemEval-2014: reviews in, (aspect, polarity) pairs out, exact match; laptops, then restaurants.
+
+    python benchmarks/finding/pairs.py --data FOLDER --work FOLDER
+
+--data has the four XML files of SemEval-2014 task 4: their sentences are completely marked, which the finder is told. The
+store is the default one; it learns laptops, then restaurants, and is then asked about both test sets. Aspects labelled
+"conflict" have no polarity of ours: found, they are not counted as wrong, nor as right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from classic.data import make_task, read_examples
+from classic.data.marked import read_marked
+from classic.evaluation.aspects import exact_match
+from classic.learning.learner import open_or_create
+from classic.learning.teach import teach
+from classic.prediction.predictor import Predictor
+from classic.types import Example, Polarity
+
+OUT = Path(__file__).parent / "pairs.json"
+NAMES = {"laptop": "Laptops", "rest": "Restaurants"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=OUT)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    store = open_or_create(arguments.work / "pairs.store", finder=True)
+    for name, file in NAMES.items():
+        task = make_task(
+            name,
+            {
+                "train": read_examples(arguments.data / f"{file}_Train_v2.xml"),
+                "test": read_examples(arguments.data / f"{file}_Test_Gold.xml"),
+            },
+        )
+        teach(store, task, sentences=read_marked(arguments.data / f"{file}_Train_v2.xml"))
+    predictor = Predictor.open(store)
+    found = {name: score(predictor, arguments.data / f"{file}_Test_Gold.xml") for name, file in NAMES.items()}
+    arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=1))
+
+
+def score(predictor: Predictor, file: Path) -> dict[str, Any]:
+    marked = read_marked(file)
+    rows: dict[str, dict[tuple[int, int], Polarity | None]] = {each.sentence: {} for each in marked}
+    for example in read_examples(file, labelled=False):
+        if example.span:
+            rows[example.sentence][example.span] = example.polarity
+    found = predictor.find([each.sentence for each in marked])
+    true, said = [], []
+    for each, own in zip(marked, found, strict=True):
+        polarities = rows[each.sentence]
+        conflicts = {span for span in each.spans if polarities.get(span) is None}
+        true.append({(span, polarities[span]) for span in each.spans if span not in conflicts})
+        named = {((one.start, one.end), one.prediction.polarity) for one in own}
+        said.append({(span, polarity) for span, polarity in named if span not in conflicts})
+    aspects = exact_match([each.spans for each in marked], [[(one.start, one.end) for one in own] for own in found])
+    given = [Example(e.sentence, e.aspect, None, e.span) for e in read_examples(file)]
+    answers = predictor.predict(given)
+    right = sum(a.polarity is e.polarity for a, e in zip(answers, read_examples(file), strict=True))
+    return {"aspects": aspects, "pairs": exact_match(true, said), "accuracy_of_given_aspects": right / len(given)}
+
+
+if __name__ == "__main__":
+    main()

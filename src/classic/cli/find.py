@@ -1,0 +1,227 @@
+"""`classic find`: reviews in, opinions out; nobody names the aspects."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from classic.cli import completion
+from classic.cli.options import AsJson, Device, Threads
+from classic.errors import InputError
+from classic.types import Found
+
+if TYPE_CHECKING:
+    from classic.runtime.answering import Answering
+
+MinConfidence = Annotated[
+    float, typer.Option(help="Leave out aspects that are less certain to be one.", min=0.0, max=1.0)
+]
+_COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
+
+
+def find(
+    store: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of the store, or a folder that `classic export` wrote. Without either, the starter that comes with "
+            "the package answers.",
+            metavar="STORE|TEXT",
+            show_default=False,
+        ),
+    ],
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            help="A review; or a file of them, a row for each: CSV, TSV, JSONL, Parquet, Excel, or text with a review per "
+            "line; or - for a review per line of standard input.",
+            metavar="TEXT|FILE|-",
+            show_default=False,
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option("--text", help="Column of the reviews. Default: found by name or length.", show_default=False),
+    ] = None,
+    min_confidence: MinConfidence = 0.5,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="jsonl or csv.", show_default=False, autocompletion=completion.of("jsonl", "csv")
+        ),
+    ] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            help="The domain; only in a store that learns task-incrementally.",
+            show_default=False,
+            autocompletion=completion.domain,
+        ),
+    ] = None,
+    version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
+    batch_size: Annotated[int, typer.Option(help="Sentences computed at once.", min=1)] = 32,
+    threads: Threads = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Find the aspects of reviews, and what is said about each.
+
+    A line per aspect: its place in the review, how certain it is that it is one, and its polarity. A review without any
+    gets one empty line, so that none is lost. Every column of the input comes back; killed while it writes a file, the same
+    command goes on where it was.
+
+    For instance:
+
+        classic find "The zoom is superb but the menu is a maze."
+
+        classic find reviews.store reviews.csv -o opinions.csv --min-confidence 0.7
+    """
+    from classic.cli.predict import _form, _opener, _starter
+
+    own, asked = (None, str(store)) if text is None else (store, text)
+    form = _form(form, out)
+    source = Path(asked) if asked != "-" and len(asked) < 4096 and Path(asked).is_file() else None
+    if source is None and asked != "-":
+        _refuse_path(asked, alone=text is None)
+    if source and out is not None and out.exists() and out.samefile(source):
+        raise InputError("input and output are the same file", fix="choose another name for --out")
+    open_predictor, job = (
+        _starter(threads, device)
+        if own is None
+        else _opener(own, version, threads, device, told=domain is not None, finding=True)
+    )
+    how: dict[str, Any] = {"min_confidence": min_confidence, "domain": domain, "batch_size": batch_size}
+    if source:
+        _find_in_file(source, column, out, form or "jsonl", open_predictor, job, how)
+        return
+    if out is not None:
+        raise InputError("--out is for files", fix="give a file of reviews, or leave --out out")
+    predictor = open_predictor()
+    if asked == "-":
+        for line in sys.stdin:
+            _print([line.rstrip("\r\n")], predictor, form or "jsonl", how)
+    elif form or as_json:
+        _print([asked], predictor, form or "jsonl", how)
+    else:
+        show_found(predictor.find([asked], **how)[0], min_confidence)
+
+
+def _refuse_path(asked: str, *, alone: bool) -> None:
+    if alone and Path(asked).is_dir():
+        raise InputError("no review given", fix=f'write: classic find {asked} "The zoom is superb."')
+    if " " not in asked.strip() and ("/" in asked or Path(asked).suffix in {".csv", ".jsonl", ".parquet", ".txt"}):
+        raise InputError(f"there is no file {asked!r}", fix="check the path")
+    if not asked.strip():
+        raise InputError("an empty review", fix="give a text or a file")
+
+
+def _print(texts: Sequence[str], predictor: Answering, form: str, how: dict[str, Any]) -> None:
+    from classic.runtime.found_records import found_columns, found_lines
+
+    found = predictor.find(texts, **how)
+    sys.stdout.write(found_lines([({}, each) for each in found], form, found_columns(())))
+    sys.stdout.flush()
+
+
+def _find_in_file(
+    source: Path,
+    column: str | None,
+    out: Path | None,
+    form: str,
+    open_predictor: Callable[[], Answering],
+    job: dict[str, Any],
+    how: dict[str, Any],
+) -> None:
+    from classic.cli.progress import RowProgress
+    from classic.data.readers.tables import iter_table
+    from classic.prediction.bulk import describe_input
+    from classic.prediction.found_files import CHUNK, find_file, find_in_rows
+    from classic.runtime.found_records import found_columns, found_lines
+    from classic.runtime.records import header
+
+    names, total, column = _survey(source, column)
+    rows: Iterator[dict[str, object]] = (fields for _, fields in iter_table(source))
+    if out is None:
+        predictor = open_predictor()
+        columns = found_columns(names)
+        sys.stdout.write(header(form, columns))
+        while ahead := list(itertools.islice(rows, CHUNK)):
+            sys.stdout.write(found_lines(find_in_rows(predictor, ahead, column, **how), form, columns))
+            sys.stdout.flush()
+        return
+    asked = job | {"input": describe_input(source), **how, "find": True}
+    with RowProgress() as progress:
+        progress.begin("loading the model", total)
+
+        def on_start(done: int) -> None:
+            progress.begin("finding aspects", total, done)
+
+        try:
+            predictor = open_predictor()
+            find_file(rows, out, form, predictor, column, names, asked, on_chunk=progress.at, on_start=on_start, **how)
+        except KeyboardInterrupt:
+            typer.echo("\nWhat is written so far is kept; the same command goes on.", err=True)
+            raise
+    typer.echo(f"wrote {out}: aspects of {total:,} reviews from column {column!r}", err=True)
+
+
+def _survey(source: Path, column: str | None) -> tuple[list[str], int, str]:
+    """All columns of a file, its number of rows, and the column of the reviews; a bad file is refused before any work."""
+    from classic.data.readers.tables import iter_table
+    from classic.summary.columns import SAMPLE, choose_columns
+
+    rows = (fields for _, fields in iter_table(source))
+    head = list(itertools.islice(rows, SAMPLE))
+    chosen = choose_columns(head, column, "", "").text
+    names: dict[str, None] = {}
+    total = 0
+    for fields in itertools.chain(head, rows):
+        total += 1
+        names.update(dict.fromkeys(fields))
+    return list(names), total, chosen
+
+
+def show_found(found: Sequence[Found], min_confidence: float) -> None:
+    """A table of what was found in one text."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found:
+        typer.echo(f"no aspect found with a confidence of at least {min_confidence:g}")
+        return
+    table = Table(show_edge=False)
+    for name in ("aspect", "place", "confidence", "polarity", *_COLOURS):
+        table.add_column(name, justify="left" if name in ("aspect", "place", "polarity") else "right")
+    for each in found:
+        answer = each.prediction
+        table.add_row(
+            Text(each.aspect),
+            f"{each.start}:{each.end}",
+            f"{each.confidence:.0%}",
+            Text(answer.polarity, style=f"bold {_COLOURS[answer.polarity]}"),
+            *(f"{share:.1%}" for share in answer.probabilities),
+        )
+    Console().print(table)
+
+
+def print_found(found: Sequence[Found]) -> None:
+    """The same as JSON lines."""
+    from classic.runtime.found_records import found_record
+
+    for each in found:
+        typer.echo(json.dumps(found_record(each), ensure_ascii=False))

@@ -1,0 +1,69 @@
+"""A store's finder between lessons: numbers without a network, which is built when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from classic.backbones.base import Backbone
+from classic.backbones.encoder import FAMILY
+from classic.data.marked import Marked
+from classic.finding.finder import Finder, FinderConfig
+from classic.finding.training import learn
+from classic.seeding import Seeds
+
+_PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+@dataclass
+class KeptFinder:
+    """What a version has learned about finding.
+
+    Attributes:
+        encoder: Name or folder of the encoder.
+        config: Shape and recipe.
+        seed: Root of all randomness.
+        tensors: As `Finder.tensors` gives them; None before the first lesson.
+    """
+
+    encoder: str
+    config: FinderConfig
+    seed: int
+    tensors: dict[str, Tensor] | None = None
+
+    def build(self, device: str = "cpu") -> Finder:
+        """The network.
+
+        Raises:
+            ValueError: The tensors are not those of such a finder.
+        """
+        finder = Finder(self.encoder, self.config, Seeds(self.seed).generator("finder"))
+        if self.tensors is not None:
+            finder.load(self.tensors)
+        return finder.to(device).eval()
+
+    def learn(
+        self, sentences: Sequence[Marked], lesson: int, *, device: str = "cpu", precision: str = "float32"
+    ) -> Finder:
+        """Learns a domain (`classic.finding.training`); returns the network that did.
+
+        Args:
+            sentences: What it learns from.
+            lesson: Number of the domain, from 0.
+            device: Where to compute.
+            precision: Of the products in training.
+        """
+        finder = self.build(device)
+        teacher = self.tensors is not None
+        learn(finder, sentences, Seeds(self.seed), lesson, teacher=teacher, precision=_PRECISIONS[precision])
+        self.tensors = finder.tensors()
+        return finder
+
+
+def can_find(backbone: Backbone) -> bool:
+    """Whether there can be a finder over a backbone's encoder."""
+    encoder = getattr(backbone, "encoder", None)
+    return getattr(getattr(encoder, "config", None), "model_type", "") in FAMILY

@@ -1,0 +1,64 @@
+"""Reviews cut into sentences, each with its place, and marks in them. No torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_END = re.compile(r"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s)|\n\s*\n|\n(?=\s*[-*\u2022])")
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-HJ-Zb-z]|(?:[A-Za-z]\.)+[A-Za-z]|"
+    r"mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|approx|incl|nr|inc|ltd|corp|dept|fig|hr|hrs|lb|lbs|oz|ft)$",
+    re.IGNORECASE,
+)
+_MOST = 400  # characters: a "sentence" without an end is cut at a comma or a space before the encoder would cut it
+
+
+class Mark(NamedTuple):
+    """An aspect in a sentence: its characters, and how certain it is."""
+
+    start: int
+    end: int
+    confidence: float
+
+
+def sentences_of(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a text, each with its first character's place in it; white space around them is left out.
+
+    A sentence ends at ``.``, ``!``, ``?`` or an ellipsis before white space, or at an empty line; not behind an
+    abbreviation or before a small letter. One that is far too long for an encoder is cut where a comma or a space is.
+
+    >>> list(sentences_of("Soft bed. Mr. Lee was kind!  The lift (approx. 2 m) is noisy"))
+    [(0, 'Soft bed.'), (10, 'Mr. Lee was kind!'), (29, 'The lift (approx. 2 m) is noisy')]
+    """
+    start = 0
+    for end in [*_ends(text), len(text)]:
+        yield from _pieces(text, start, end)
+        start = end
+
+
+def _ends(text: str) -> Iterator[int]:
+    for match in _END.finditer(text):
+        if match[0].startswith("."):
+            after = text[match.end() :].lstrip()
+            if len(match[0]) == 1 and _ABBREVIATED.search(text[max(0, match.start() - 12) : match.start()]):
+                continue
+            if after[:1].islower():
+                continue
+        yield match.end()
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    while True:
+        while start < end and text[start].isspace():
+            start += 1
+        if start >= end:
+            return
+        stop = end
+        if end - start > _MOST:
+            window = text[start : start + _MOST]
+            cut = max(window.rfind(", "), window.rfind("; ")) + 1 or window.rfind(" ") + 1 or _MOST
+            stop = start + cut
+        yield start, text[start:stop].rstrip()
+        start = stop

@@ -1,0 +1,96 @@
+"""Routes of *Try* and *Overview*: aspects that the model finds itself, and what many of them say together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from classic.serving.problems import overloaded
+from classic.serving.routes import NeedsToken, TheService, answers, unless_gone
+from classic.serving.routes_predict import check_domain, found_answers, must_find
+from classic.serving.schemas import FindRequest, FoundAspect, PredictAnswer, SummaryAnswer, SummaryRequest
+from classic.summary.columns import Columns
+from classic.summary.counting import describe
+from classic.summary.nearness import nearness
+from classic.summary.page import render_page
+from classic.summary.summary import summarise
+from classic.summary.survey import as_review, survey_rows
+from classic.summary.tally import Tally
+from classic.summary.writing import to_csv, to_dict
+from classic.types import Found, Polarity, Prediction, Probabilities
+
+router = APIRouter(tags=["try"])
+
+_SUMMARY_SECONDS = 60.0
+
+
+@router.post(
+    "/v1/find",
+    response_model=PredictAnswer,
+    responses=answers(400, 401, 408, 409, 413, 415, 422, 429, 503, 504),
+    dependencies=[NeedsToken],
+)
+async def find(asked: FindRequest, request: Request, service: TheService) -> Response:
+    """The aspects of whole reviews and what is said about each, by one version."""
+    until = time.monotonic() + asked.deadline_ms / 1000
+    predictor = service.live.get()
+    check_domain(asked.domain, predictor)
+    must_find(predictor)
+    work = service.live.find(predictor, asked.texts, asked.min_confidence, asked.domain, until - time.monotonic())
+    found = await unless_gone(request, work, until)
+    if found is None:
+        return Response(status_code=499)  # nobody is there to read it
+    results = [{"aspects": found_answers(each)} for each in found]
+    return JSONResponse({"version": predictor.version, "results": results})
+
+
+@router.post(
+    "/v1/summary",
+    response_model=SummaryAnswer,
+    responses=answers(400, 401, 408, 409, 413, 415, 422, 429, 504),
+    dependencies=[NeedsToken],
+)
+async def summary(asked: SummaryRequest, request: Request, service: TheService) -> Response:
+    """What was found in the reviews of a file, put together: aspects grouped and counted, as JSON, page and table.
+
+    Nothing is kept. One is made at a time.
+    """
+    predictor = service.live.get()
+    if service.summarising.locked():
+        raise overloaded(2.0)
+    async with service.summarising:
+        work = asyncio.to_thread(_summarise, asked, describe(predictor))
+        made = await unless_gone(request, work, time.monotonic() + _SUMMARY_SECONDS)
+    return Response(status_code=499) if made is None else JSONResponse({"version": predictor.version} | made)
+
+
+def _summarise(asked: SummaryRequest, model: str) -> dict[str, Any]:
+    """In a thread of its own."""
+    rows = [(row.line, {"text": "-", "date": row.date, "product": row.product}) for row in asked.rows]
+    survey = survey_rows((fields for _, fields in rows), _columns(asked), Path(asked.source))
+    tally = Tally()
+    for (line, fields), row in zip(rows, asked.rows, strict=True):
+        tally.add(as_review(line, fields, survey), [_found(each) for each in row.aspects])
+    made = summarise(tally, survey, title=asked.title, model=model, similarity=nearness())
+    return {"summary": to_dict(made), "html": render_page(made), "csv": to_csv(made)}
+
+
+def _columns(asked: SummaryRequest) -> Columns:
+    def given(name: str) -> str | None:
+        return name if any(getattr(row, name) is not None for row in asked.rows) else None
+
+    return Columns("text", given("date"), given("product"))
+
+
+def _found(each: FoundAspect) -> Found:
+    polarity = Polarity(each.polarity)
+    rest = (1 - each.probability) / 2
+    shares = Probabilities(*(each.probability if polarity is other else rest for other in Polarity))
+    span = (each.start, each.end)
+    said = Prediction(each.sentence, each.aspect, span, polarity, shares, "", each.unfamiliar)
+    return Found(each.aspect, *span, each.confidence, said)

@@ -1,0 +1,112 @@
+"""`classic find`, and `classic predict` without an aspect, over a store of the tiny encoder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from classic.cli.main import app
+from classic.errors import ClassicError
+from classic.learning.learner import open_or_create
+from classic.learning.teach import teach
+from classic.prediction import found_files
+from classic.prediction.predictor import Predictor
+from classic.runtime.answering import Answering
+from classic.systems.system import SystemConfig
+from classic.types import Task
+
+TEXTS = ["Good screen is good. Bad soup is bad!", "", "bad waiter is bad here", "the battery is great"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, quick_system: SystemConfig, toy_tasks: tuple[Task, ...]) -> Path:
+    path = tmp_path_factory.mktemp("find") / "toy.store"
+    teach(open_or_create(path, quick_system, finder=True), toy_tasks[0])
+    return path
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    file = tmp_path / "reviews.csv"
+    with file.open("w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["id", "review", "aspect", "stars"])
+        writer.writerows([[f"r{number}", text, "old", number] for number, text in enumerate(TEXTS)])
+    return file
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [*map(str, arguments), "--threads", "1"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return str(result.stdout)
+
+
+def test_a_sentence_is_answered_without_an_aspect(store: Path) -> None:
+    lines = [json.loads(line) for line in run("find", store, TEXTS[0], "--min-confidence", 0, "--json").splitlines()]
+    found = Predictor.open(store).find([TEXTS[0]], min_confidence=0.0)[0]
+    assert [(line["aspect"], line["span"], line["polarity"]) for line in lines] == [
+        (each.aspect, [each.start, each.end], str(each.prediction.polarity)) for each in found
+    ]
+    same = run("predict", store, TEXTS[0], "--min-confidence", 0, "--json")
+    assert [json.loads(line) for line in same.splitlines()] == lines
+    assert "no aspect found" in run("find", store, TEXTS[0], "--min-confidence", 1)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_every_column_of_a_file_comes_back(store: Path, reviews: Path, tmp_path: Path, form: str) -> None:
+    out = tmp_path / f"out.{form}"
+    run("find", store, reviews, "-o", out, "--min-confidence", 0)
+    if form == "csv":
+        rows = list(csv.DictReader(out.open()))
+    elif form == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        rows = parquet.read_table(out).to_pylist()
+    assert list(dict.fromkeys(row["id"] for row in rows)) == ["r0", "r1", "r2", "r3"]
+    assert all(row["input_aspect"] == "old" for row in rows)
+    for row in rows:
+        if row["aspect"]:
+            start, end = row["span"] if form == "jsonl" else (int(row["start"]), int(row["end"]))
+            assert row["review"][start:end] == row["aspect"]
+
+
+def test_killed_it_goes_on_and_writes_the_same(
+    store: Path, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(found_files, "CHUNK", 1)
+    run("find", store, reviews, "-o", tmp_path / "whole.csv", "--min-confidence", 0)
+    out, whole = tmp_path / "cut.csv", Answering.find
+    asked: list[str] = []
+
+    def stumbling(self: Answering, texts: list[str], **how: object) -> object:
+        asked.extend(texts)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return whole(self, texts, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Answering, "find", stumbling)
+    with pytest.raises(BaseException):  # noqa: B017 - typer turns an interrupt into an exit
+        run("find", store, reviews, "-o", out, "--min-confidence", 0)
+    assert not out.exists()
+    run("find", store, reviews, "-o", out, "--min-confidence", 0)
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert len(asked) == 5  # two were done, the third came twice
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [(["find", "STORE"], "no review given"), (["find", "STORE", "gone.csv"], "no file"), (["find", " "], "empty")],
+)
+def test_what_cannot_be_meant_is_refused(store: Path, arguments: list[str], told: str) -> None:
+    with pytest.raises(ClassicError, match=told):
+        run(*(str(store) if each == "STORE" else each for each in arguments))
+
+
+def test_a_store_without_a_finder_says_so(taught_path: Path) -> None:
+    with pytest.raises(ClassicError, match="has no finder"):
+        run("predict", taught_path, "the screen is good")
