@@ -1,0 +1,1 @@
+"""What many reviews say, aspect by aspect: streams in, one page out."""

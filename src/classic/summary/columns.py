@@ -1,0 +1,107 @@
+"""Which column of a table has the reviews, which the dates, which the products; by name, or else by what is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from classic.errors import InputError, unknown_name
+from classic.summary.dates import parse_date
+
+SAMPLE = 200
+"""Rows that are looked at."""
+
+TEXT = (
+    *("review", "text", "sentence", "review text", "review body", "reviews text", "comment", "comments", "body"),
+    *("content", "feedback", "message", "answer", "verbatim", "description"),
+)
+DATE = (
+    *("date", "review date", "created", "created at", "timestamp", "time", "datetime", "day", "month", "review time"),
+    *("unix review time", "submitted", "submitted at", "submission date", "posted", "posted at", "published at", "at"),
+)
+PRODUCT = (
+    *("product", "product name", "product title", "item", "item name", "product id", "asin", "parent asin", "sku"),
+    *("model", "brand", "hotel", "restaurant", "business", "business id", "store", "branch", "location", "place"),
+    *("app", "course", "title"),
+)
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_MEAN_LENGTH = 20  # characters that the texts of a column without a known name have at least
+_DATED = 0.8  # share of cells that must be dates
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns in use; None where there is none."""
+
+    text: str
+    date: str | None = None
+    product: str | None = None
+
+
+def choose_columns(
+    rows: Sequence[dict[str, object]], text: str | None = None, date: str | None = None, product: str | None = None
+) -> Columns:
+    """Finds the columns among the first rows of a table; those that are named are taken.
+
+    Args:
+        rows: The first rows, by column name.
+        text: The column of the reviews, if somebody said which.
+        date: The same for the dates; an empty name means none.
+        product: The same for the products.
+
+    Raises:
+        InputError: There is no such column, or none with reviews in it.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for given in filter(None, (text, date, product)):
+        if given not in names:
+            raise unknown_name("column", given, names)
+    chosen = text or _by_name(names, TEXT) or _longest(rows, names)
+    if chosen is None:
+        raise InputError("no column has reviews in it", fix=f"say which it is: --text with one of {', '.join(names)}")
+    rest = [name for name in names if name != chosen]
+    if date is None:
+        dated = [name for name in rest if _share_of_dates(rows, name) >= _DATED]
+        date = _by_name(dated, DATE) or next((name for name in dated if _spelt_out(rows, name)), None)
+    if product is None:
+        product = _by_name([name for name in rest if name != date and _repeats(rows, name)], PRODUCT)
+    return Columns(chosen, date or None, product or None)
+
+
+def _by_name(names: Sequence[str], known: Sequence[str]) -> str | None:
+    plain = {" ".join(_WORDS.findall(name)).casefold(): name for name in reversed(names)}
+    return next((plain[name] for name in known if name in plain), None)
+
+
+def _longest(rows: Sequence[dict[str, object]], names: Sequence[str]) -> str | None:
+    """The column with the longest texts, if they are long enough to be reviews."""
+
+    def length(name: str) -> float:
+        texts = [value for row in rows if isinstance(value := row.get(name), str)]
+        return sum(len(text) for text in texts if " " in text) / max(1, len(texts))
+
+    best = max(names, key=length, default=None)
+    return best if best is not None and length(best) >= _MEAN_LENGTH else None
+
+
+def _cells(rows: Sequence[dict[str, object]], name: str) -> list[object]:
+    return [value for row in rows if (value := row.get(name)) is not None and str(value).strip()]
+
+
+def _share_of_dates(rows: Sequence[dict[str, object]], name: str) -> float:
+    cells = _cells(rows, name)
+    # Day and month may stand the other way round; which it is, is seen when all rows are read.
+    dated = sum(parse_date(cell) is not None or parse_date(cell, day_first=True) is not None for cell in cells)
+    return dated / len(cells) if cells else 0.0
+
+
+def _spelt_out(rows: Sequence[dict[str, object]], name: str) -> bool:
+    """Whether no number could be meant by it: a price of 1500000000 is no date."""
+    return not any(isinstance(cell, int | float) or str(cell).replace(".", "").isdigit() for cell in _cells(rows, name))
+
+
+def _repeats(rows: Sequence[dict[str, object]], name: str) -> bool:
+    """Whether values come more than once: a title of every review's own is no product."""
+    cells = [str(cell) for cell in _cells(rows, name)]
+    return bool(cells) and len(set(cells)) <= max(1, len(cells) // 2)
