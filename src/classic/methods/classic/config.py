@@ -43,6 +43,7 @@ class ClassicConfig:
 
     Attributes:
         csc, ced, cks: lambda_1 to lambda_3 of Eq. (14), 1 in the paper; or shares of the pull, see ``pull.weighing``.
+        absent: Likewise of what keeps classes that a new domain lacks (`classic.losses.absent`); not in the paper.
         temperature: tau of all three; 1 in the paper.
         teachers: Over which earlier models CED goes: their ``sum`` (Eq. 7), their ``mean``, or only the ``last`` one,
             as the released code does.
@@ -65,6 +66,7 @@ class ClassicConfig:
     csc: float = 0.25
     ced: float = 0.25
     cks: float = 0.25
+    absent: float = 0.25
     temperature: float = 0.1
     teachers: Literal["sum", "mean", "last"] = "mean"
     teacher_head: Literal["current", "own"] = "own"

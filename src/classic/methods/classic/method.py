@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from classic.batching import sorted_batches
-from classic.losses import ced, cks, csc
+from classic.losses import absent_odds, ced, cks, csc
 from classic.methods.additions import Additions
 from classic.methods.base import Group, Phase
 from classic.methods.classic.config import ClassicConfig
@@ -32,10 +32,12 @@ class Classic(Hat):
 
         L = L_CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS   (+ c R, the masks' sparsity, from HAT)
 
+    and, not in the paper, what keeps classes that a new domain lacks (`classic.losses.absent`).
+
     The preset ``default`` uses all additions (`classic.methods.additions`), which are not in the paper.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     needs_task_id: ClassVar[bool] = False
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
@@ -54,7 +56,7 @@ class Classic(Hat):
         self.teachers = self._new_teachers(newest_only=additions.average)
 
     def _new_teachers(self, *, newest_only: bool) -> Teachers:
-        by_class = bool(self.config.ced) and self.config.pull.ced_reading == "classes"
+        by_class = bool(self.config.absent) or (bool(self.config.ced) and self.config.pull.ced_reading == "classes")
         most = self.config.most_teachers
         return Teachers(most, self.model.backbone, newest_only=newest_only, by_class=by_class)
 
@@ -62,8 +64,8 @@ class Classic(Hat):
         super().start_task(task, seeds)
         config, features, device = self.config, self.model.backbone.features, self.present.device
         self.attention = self.projection = self.balance = None
-        if config.csc or config.ced or config.cks:
-            self.balance = Balance(("ce", "csc", "ced", "cks")).to(device)
+        if config.csc or config.ced or config.cks or config.absent:
+            self.balance = Balance(("ce", "csc", "ced", "cks", "absent")).to(device)
         if config.pull.projection and config.contrast == "features" and (config.csc or (config.cks and self.learned)):
             drawn = seeds.generator("projection", self.learned)
             self.projection = ProjectionHead(features, config.pull.projection, drawn).to(device)
@@ -101,6 +103,9 @@ class Classic(Hat):
             features, labels, rows = output.features[known], batch.labels[known], batch.rows[known]
             if config.ced and self.model.head.scenario is Scenario.DIL:
                 losses["ced"] = self._distillation(output.logits[known], labels, rows)
+            absent = self._absent()
+            if absent.any() and len(rows):
+                losses["absent"] = absent_odds(self.teachers.logits[rows, -1], output.logits[known], absent)
             if self.attention is not None:
                 view, _ = self.attention(self._states(features, rows))
                 views = self._contrasted(view), self._contrasted(features)
@@ -110,7 +115,7 @@ class Classic(Hat):
                     terms["view_ce"] = config.view_ce * said
                     if "sparsity" in terms:
                         terms["view_sparsity"] = config.view_ce * terms["sparsity"]
-        wished = {"csc": config.csc, "ced": config.ced, "cks": config.cks}
+        wished = {"csc": config.csc, "ced": config.ced, "cks": config.cks, "absent": config.absent}
         fixed = config.pull.weighing == "fixed"
         weights = self.balance.weights(losses, output.features, wished, fixed=fixed)
         return terms | {name: weight * losses[name] for name, weight in weights.items()}
@@ -142,6 +147,12 @@ class Classic(Hat):
         else:
             total = ced(said, student, tau)
         return total / len(said) if config.teachers == "mean" else total
+
+    def _absent(self) -> Tensor:
+        """(C,) bool; the classes that the newest teacher was taught and the task in training does not have."""
+        if not self.config.absent or self.model.head.scenario is not Scenario.DIL:
+            return torch.zeros_like(self.present, dtype=torch.bool)
+        return self.teachers.seen()[-1] & ~self.present.bool()
 
     def shares(self) -> dict[str, float]:
         return {} if self.balance is None else self.balance.shares
