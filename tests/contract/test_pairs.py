@@ -34,6 +34,7 @@ RECIPE: dict[str, Any] = {
     "train.batch_size": 8,
     "train.clip_norm": 1.0,
     "train.patience": None,
+    "train.precision": "float32",  # not "fastest": a record is of one precision, whatever machine compares with it
 }
 # What a method needs besides, to show in two small tasks what it does.
 SPECIAL: dict[str, dict[str, Any]] = {

@@ -19,8 +19,7 @@ class BertConfig:
 
     Attributes:
         encoder: ``minilm`` (embedded), a folder, or a Hugging Face id of the BERT family.
-        pooling: The features: ``pooler`` output of [CLS] (the released code), ``cls`` itself (the paper's words), or
-            the ``mean`` of the token states, which is what MiniLM was trained for.
+        pooling: As of Adapter-BERT: ``pooler``, ``cls``, ``mean`` or ``aspect``.
         max_length: Longest input in tokens; 128 in the paper.
     """
 

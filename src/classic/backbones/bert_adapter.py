@@ -26,8 +26,9 @@ class BertAdapterConfig:
     Attributes:
         encoder: ``minilm`` (embedded), a folder, or a Hugging Face id of the BERT family.
         width: Hidden width of an adapter; 2000 in the paper.
-        pooling: The features: ``pooler`` output of [CLS] (the released code), ``cls`` itself (the paper's words), or the
-            ``mean`` of the token states, which is what MiniLM was trained for.
+        pooling: The features: ``pooler`` output of [CLS] (the released code), ``cls`` itself (the paper's words), the
+            ``mean`` of the token states, which is what MiniLM was trained for, or that mean beside the mean of the
+            ``aspect``'s own tokens in the sentence, which sees the aspect best.
         max_length: Longest input in tokens; 128 in the paper.
         layers: How many of the uppermost layers get adapters, at most; none given means all (the paper). What lies below
             never changes, so it is computed once per text.
@@ -77,7 +78,7 @@ class BertAdapter(PairBackbone):
         depth = len(sites) // 2
         adapted = depth if config.layers is None else min(config.layers, depth)
         for owner in sites[2 * (depth - adapted) :]:
-            adapter = Adapter(self.features, config.width, generator)
+            adapter = Adapter(self.hidden, config.width, generator)
             self.adapters.append(adapter)
             owner.dropout = nn.Sequential(owner.dropout, adapter)
             owner.LayerNorm.requires_grad_(True)

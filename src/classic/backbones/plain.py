@@ -34,9 +34,9 @@ def save_plain(encoder: Any, pooling: str, head: nn.Linear, source: Path, max_le
             f"a classifier over a {encoder.config.model_type} encoder has a head in transformers that ours is not",
             fix="export it with --format onnx",
         )
-    if pooling == "mean":
+    if pooling in ("mean", "aspect"):
         raise IncompatibleError(
-            "BERT's classifier in transformers reads [CLS], and this system reads the mean of all tokens",
+            "BERT's classifier in transformers reads [CLS], and this system reads the mean of tokens",
             fix="export it with --format onnx, or teach a store with --set backbone.pooling=cls",
         )
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification

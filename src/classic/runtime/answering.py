@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from classic.data.memory import iter_examples
 from classic.errors import InputError
 from classic.runtime.explaining import Word, left_out, words_of
-from classic.types import POLARITIES, Example, Polarity, Prediction, Probabilities, example_about
+from classic.runtime.sentences import Mark, sentences_of
+from classic.types import POLARITIES, Example, Found, Polarity, Prediction, Probabilities, example_about
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
-
-TOKENS = 384
-"""Computed at once on a CPU: more do not fit its caches and are slower."""
 
 
 class Answering(ABC):
@@ -39,6 +37,56 @@ class Answering(ABC):
     @abstractmethod
     def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
         """The answers to some examples as they stand, in their order, for a domain that was checked."""
+
+    @property
+    def finds(self) -> bool:
+        """Whether it can find aspects by itself."""
+        return False
+
+    def mark(self, sentences: list[str], min_confidence: float) -> list[list[Mark]]:
+        """Where the aspects of some sentences are, each sentence's from left to right."""
+        raise InputError(
+            "this store has no finder: it was taught without one, or before there was one",
+            fix="name the aspects; a store that is made anew with `classic learn` finds them itself",
+        )
+
+    def find(
+        self,
+        texts: Sequence[str],
+        *,
+        min_confidence: float = 0.5,
+        domain: str | None = None,
+        batch_size: int = 32,
+    ) -> list[list[Found]]:
+        """The aspects of whole reviews, and what is said about each: one list per text, in the order of the text.
+
+        Example:
+            for found in predictor.find(["The zoom is superb. I hate the menu."])[0]:
+                print(found.aspect, found.prediction.polarity)
+
+        Args:
+            texts: Texts of any number of sentences.
+            min_confidence: Aspects that are less certain are left out, 0 to 1.
+            domain: As in `predict`.
+            batch_size: Sentences computed at once.
+        """
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise InputError("the texts are no list of strings", fix='give a list: find(["The zoom is superb."])')
+        if not 0 <= min_confidence <= 1:
+            raise InputError(f"a confidence of {min_confidence}", fix="give a number from 0 to 1")
+        self.check_domain(domain)
+        pieces = [(row, start, sentence) for row, text in enumerate(texts) for start, sentence in sentences_of(text)]
+        marked = self.mark([sentence for _, _, sentence in pieces], min_confidence)
+        places = [(piece, mark) for piece, marks in zip(pieces, marked, strict=True) for mark in marks]
+        asked = [
+            Example(sentence, sentence[mark.start : mark.end], None, (mark.start, mark.end))
+            for (_, _, sentence), mark in places
+        ]
+        found: list[list[Found]] = [[] for _ in texts]
+        answers = self.stream(asked, domain=domain, batch_size=batch_size)
+        for ((row, offset, _), mark), answer in zip(places, answers, strict=True):
+            found[row].append(Found(answer.aspect, offset + mark.start, offset + mark.end, mark.confidence, answer))
+        return found
 
     def predict(
         self,
@@ -68,8 +116,11 @@ class Answering(ABC):
                 raise InputError("aspects beside rows", fix="put the aspect into each row: (sentence, aspect)")
             return list(self.stream(sentence, domain=domain, batch_size=batch_size))
         if aspects is None:
-            raise InputError("no aspect given", fix='say which aspect is meant: predict(sentence, "battery")')
-        one = isinstance(aspects, str) or _is_span(aspects)
+            raise InputError(
+                "no aspect given",
+                fix='say which is meant: predict(sentence, "battery"); or find them: find([sentence])',
+            )
+        one = isinstance(aspects, str) or _is_span(aspects) or not isinstance(aspects, Iterable)
         examples = [example_about(sentence, aspect) for aspect in ([aspects] if one else aspects)]  # type: ignore[arg-type]
         return list(self.stream(examples, domain=domain, batch_size=batch_size))
 
@@ -117,24 +168,6 @@ class Answering(ABC):
         waiting = iter_examples(examples, labelled=False)
         while ahead := list(itertools.islice(waiting, window)):
             yield from self.answer(ahead, domain, batch_size)
-
-
-def like_length(lengths: Sequence[int], batch_size: int, tokens: int = TOKENS) -> Iterator[list[int]]:
-    """Rows of batches of texts of like length, each once, the shortest first.
-
-    Args:
-        lengths: Tokens of each text.
-        batch_size: Most texts in a batch.
-        tokens: Most tokens in a batch, padding included; a longer text is a batch by itself.
-    """
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[row] > tokens):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def as_prediction(

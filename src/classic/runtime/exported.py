@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from classic.errors import InputError, StoreError
-from classic.runtime.answering import Answering, as_prediction, like_length, unknown_domain
-from classic.runtime.folder import MODEL, TOKENIZER, Card, read_card
-from classic.runtime.pairs import Pair, PairReader
+from classic.runtime.answering import Answering, as_prediction, unknown_domain
+from classic.runtime.batches import like_length
+from classic.runtime.folder import FINDER, MODEL, TOKENIZER, Card, read_card
+from classic.runtime.pairs import Inputs, Pair, PairReader
+from classic.runtime.sentences import Mark
+from classic.runtime.words import WordReader, mark_all
 from classic.types import Example, Prediction
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
@@ -37,8 +41,13 @@ class ExportedPredictor(Answering):
         folder = Path(folder)
         self.card = card or read_card(folder)
         self.version = self.card.version
-        self._reader = PairReader(folder / TOKENIZER, self.card.max_length, self.card.segments, self.card.pad_id)
-        self._session = _open_session(folder / MODEL, threads)
+        card = self.card
+        self._reader = PairReader(folder / TOKENIZER, card.max_length, card.segments, card.pad_id, marks=card.marks)
+        self._session = open_session(folder / MODEL, threads)
+        self._folder, self._threads = folder, threads
+        self._finder: Any = None
+        self._words: WordReader | None = None
+        self._opening = threading.Lock()
 
     @property
     def domains(self) -> list[str]:
@@ -57,6 +66,31 @@ class ExportedPredictor(Answering):
             raise InputError(
                 f"this folder was exported for the domain {wanted!r}", fix=f"give it as the domain: {wanted}"
             )
+
+    @property
+    def finds(self) -> bool:
+        return bool(self.card.finder)
+
+    def mark(self, sentences: list[str], min_confidence: float) -> list[list[Mark]]:
+        if not self.finds:
+            return super().mark(sentences, min_confidence)
+        return mark_all(self._word_reader(), self.word_logits, sentences, min_confidence)
+
+    def word_logits(self, inputs: Inputs) -> Array:
+        """Logits (B, L, 3) of the finder, for a batch that `_word_reader` made."""
+        with self._opening:
+            if self._finder is None:  # only now: most folders are asked about given aspects
+                self._finder = open_session(self._folder / FINDER, self._threads)
+        (logits,) = self._finder.run(None, inputs)
+        return logits  # type: ignore[no-any-return]
+
+    def _word_reader(self) -> WordReader:
+        from tokenizers import Tokenizer
+
+        if self._words is None:
+            tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
+            self._words = WordReader(tokenizer, int(self.card.finder["max_length"]), self.card.pad_id)
+        return self._words
 
     def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
         pairs = self._reader.read(examples)
@@ -95,7 +129,8 @@ def _softmax(logits: list[float], temperature: float) -> list[float]:
     return [value / total for value in grown]
 
 
-def _open_session(file: Path, threads: int | None) -> Any:
+def open_session(file: Path, threads: int | None) -> Any:
+    """A graph, ready to be run on the CPU."""
     try:
         import onnxruntime
     except ImportError:

@@ -1,6 +1,7 @@
 """What an exported folder holds, and reading it with every file checked.
 
 model.onnx        the network and the domain map
+finder.onnx       what finds aspects, of a store that does
 tokenizer.json    the encoder's
 classic.json      everything else: domains, temperature, what the export was found to be equal to, sha256 of the files
 """
@@ -8,7 +9,7 @@ classic.json      everything else: domains, temperature, what the export was fou
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from classic.errors import StoreError
 from classic.files import sha256
 
 FORMAT = 1
-CARD, MODEL, TOKENIZER = "classic.json", "model.onnx", "tokenizer.json"
+CARD, MODEL, FINDER, TOKENIZER = "classic.json", "model.onnx", "finder.onnx", "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Card:
         parity: How its answers compared with the store's when it was exported.
         files: sha256 of the other files.
         format: Of the folder.
+        finder: How what it finds compared with what the store finds; none in a folder that cannot find aspects.
+        marks: Whether the aspect's words in the sentence are marked.
     """
 
     kind: str
@@ -54,6 +57,8 @@ class Card:
     parity: dict[str, Any]
     files: dict[str, str]
     format: int = FORMAT
+    finder: dict[str, Any] = field(default_factory=dict)
+    marks: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -76,13 +81,17 @@ def read_card(folder: Path) -> Card:
         raise StoreError(f"{folder} is no exported model: it has no {CARD}", fix="make one with `classic export`")
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
-        known = {field.name for field in fields(Card)}
-        if not isinstance(values, dict) or values.get("format") != FORMAT or values.keys() != known:
+        known = {each.name for each in fields(Card)}
+        if (
+            not isinstance(values, dict)
+            or values.get("format") != FORMAT
+            or values.keys() | {"finder", "marks"} != known
+        ):
             raise ValueError("of another format")
         card = Card(**values)
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"{file} cannot be read ({error})", fix="export the store again") from None
-    for name in (MODEL, TOKENIZER):
+    for name in (MODEL, TOKENIZER, *([FINDER] if card.finder else [])):
         if not (folder / name).is_file() or sha256(folder / name) != card.files.get(name):
             raise StoreError(f"{folder / name} is damaged or missing", fix="export the store again")
     return card

@@ -95,11 +95,20 @@ def lines(rows: Iterable[Answered], form: str, names: Sequence[str] = _COLUMNS) 
     """Answers as text, one line each unless a sentence has several. ``names`` are the columns of CSV."""
     if form != "csv":
         return "".join(json.dumps(as_object(row), ensure_ascii=False, default=str) + "\n" for row in rows)
-    return _written([_cell(values.get(name)) for name in names] for values in map(_flat, rows))
+    return as_csv(map(_flat, rows), names)
+
+
+def as_csv(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """Rows as lines of CSV."""
+    return _written([_cell(values.get(name)) for name in names] for values in rows)
 
 
 def _flat(row: Answered) -> dict[str, Any]:
-    values = as_object(row)
+    return spread(as_object(row))
+
+
+def spread(values: dict[str, Any]) -> dict[str, Any]:
+    """The span in two columns, as CSV has it."""
     values["start"], values["end"] = values.pop("span", None) or (None, None)
     return values
 

@@ -1,9 +1,11 @@
 """Systems by name: ``hat+ent@bert_adapter/dil`` is a method, its options, a backbone and a scenario.
 
-    METHOD[+csc][+reader][+average][+last|+ent][-csc][-ced][-cks][-masks][-shares][-domains][-belief][-faded][-average]
-        @BACKBONE[/dil|/til]
+    METHOD[+csc][+reader][+average][+starter][+last|+ent][-csc][-ced][-cks][-absent][-masks][-shares][-domains][-belief]
+        [-faded][-average][-joined]@BACKBONE[/dil|/til]
 
 ``+reader`` and ``+average`` add to any method what CLASSIC has by default: `classic.methods.additions`.
+``-joined`` reads every sentence alone, whatever the method. ``+starter`` is for benchmarks: the run begins with the model
+that comes with the package, which has seen other data.
 
 Reading a name needs no torch; building the system does.
 """
@@ -25,20 +27,29 @@ _FORM = re.compile(
     r"(?P<method>[a-z0-9_]+)(?P<options>([+-][a-z]+)*)@(?P<backbone>[a-z0-9_]+)(/(?P<scenario>dil|til))?"
 )
 _RULES = {"last": TaskId.LAST, "ent": TaskId.ENTROPY}
+_PLUS = ("csc", "reader", "average", "starter", *_RULES)
 
-# What a system is without one of its parts: CLASSIC's three losses, and what is added to a method.
+# What a system is without one of its parts: CLASSIC's losses, and what is added to a method.
 _WITHOUT: dict[str, tuple[str, Any]] = {
     "csc": ("method.csc", 0.0),
     "ced": ("method.ced", 0.0),
     "cks": ("method.cks", 0.0),
+    "absent": ("method.absent", 0.0),
     "masks": ("method.gates.travel", 0.0),  # they stay as they start: an allocation by chance
     "shares": ("additions.shares", "learned"),
     "domains": ("additions.domains", "blind"),
     "belief": ("additions.belief", 0.0),
     "faded": ("additions.faded", 0.0),
     "average": ("additions.average", False),
+    "joined": ("train.joined", 0.0),
 }
-_OWN = {"csc": ("classic",), "ced": ("classic",), "cks": ("classic",), "masks": ("classic", "hat", "bcl")}
+_OWN = {
+    "absent": ("classic",),
+    "csc": ("classic",),
+    "ced": ("classic",),
+    "cks": ("classic",),
+    "masks": ("classic", "hat", "bcl"),
+}
 
 
 @dataclass(frozen=True)
@@ -68,19 +79,23 @@ def read_name(text: str) -> Name:
     plus = tuple(option for sign, option in options if sign == "+")
     minus = tuple(option for sign, option in options if sign == "-")
     for option in plus:
-        if option not in {"csc", "reader", "average", *_RULES}:
-            raise InputError(f"unknown option +{option} in {text!r}", fix="known: +csc, +reader, +average, +last, +ent")
+        if option not in _PLUS:
+            known = ", ".join(f"+{each}" for each in _PLUS)
+            raise InputError(f"unknown option +{option} in {text!r}", fix=f"known: {known}")
     for option in minus:
-        of_method = (
-            found["method"] in _OWN[option] if option in _OWN else found["method"] == "classic" or "reader" in plus
-        )
-        if option not in _WITHOUT or not of_method:
+        if option not in _WITHOUT or not _can_lack(found["method"], plus, option):
             known = ", ".join(f"-{each}" for each in _WITHOUT)
             raise InputError(
                 f"unknown option -{option} in {text!r}",
-                fix=f"known: {known}, of classic; -masks of hat and bcl, too, and the additions' of +reader",
+                fix=f"known: {known}, of classic; -joined of all, -masks of hat and bcl, the additions' of +reader",
             )
     return Name(found["method"], plus, minus, found["backbone"], Scenario(found["scenario"] or "dil"))
+
+
+def _can_lack(method: str, plus: tuple[str, ...], option: str) -> bool:
+    if option in _OWN:
+        return method in _OWN[option]
+    return option == "joined" or method == "classic" or "reader" in plus
 
 
 def parse(

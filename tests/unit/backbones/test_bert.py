@@ -115,4 +115,4 @@ def test_long_texts_are_cut_and_said_to_be(tiny_encoder: Path) -> None:
 def test_presets() -> None:
     assert [
         SystemConfig.preset(name, method="ncl", backbone="bert").backbone_config["pooling"] for name in PRESETS
-    ] == ["mean", "cls", "pooler"]
+    ] == ["aspect", "cls", "pooler"]

@@ -236,3 +236,16 @@ def test_more_layers_than_there_are_is_all_of_them(tiny_encoder: Path) -> None:
     assert len(make(tiny_encoder, layers=99).adapters) == len(make(tiny_encoder).adapters)
     with pytest.raises(InputError, match=r"backbone\.layers is 0"):
         make(tiny_encoder, layers=0)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "electra", "mpnet"])
+def test_two_aspects_of_a_sentence_have_features_of_their_own(
+    family: dict[str, Path], tiny_encoder: Path, name: str
+) -> None:
+    backbone = make(tiny_encoder if name == "bert" else family[name], pooling="aspect").eval()
+    text = "the soup was good and the waiter was bad"
+    batch = backbone.collate([Example(text, "soup", None, (4, 8)), Example(text, "soup", None, (26, 32))])
+    whole, own = backbone(batch).split(backbone.hidden, dim=1)
+    assert whole.shape == own.shape and backbone.features == 2 * backbone.hidden
+    assert torch.allclose(whole[0], whole[1], atol=1e-6)  # the same tokens and, for the encoder, the same segments
+    assert bool(((own[0] - own[1]).abs() > 1e-3).any())

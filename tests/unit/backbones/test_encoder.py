@@ -16,6 +16,7 @@ from classic.backbones.encoder import (
     encoder_folder,
     file_sha256,
     load_encoder,
+    pool_aspect,
     pool_mean,
 )
 from classic.errors import InputError
@@ -69,6 +70,21 @@ def test_every_piece_of_a_span_is_marked(pairs: PairTokenizer) -> None:
     assert marks == [0] * 7 + [1] * 6 + [0] * 5 + [1]
 
 
+def test_marks_stand_on_the_aspects_own_words_in_the_sentence(tiny_encoder: Path) -> None:
+    pairs = PairTokenizer(tiny_encoder, 32, segments=True, pad_id=0, marks=True)
+
+    def kinds(sentence: str, aspect: str, span: tuple[int, int] | None = None) -> list[int]:
+        found: list[int] = pairs.collate([Example(sentence, aspect, None, span)]).inputs["token_type_ids"][0].tolist()
+        return found
+
+    assert kinds("the Soup was good", "soup") == [0, 0, 0, 1, 2, 1, 1, 1]
+    assert kinds("good soup bad soup", "soup") == [0, 0, 0, 1, 2, 1, 2, 1]
+    assert kinds("good soup bad soup", "soup", (14, 18)) == [0, 0, 0, 1, 1, 1, 2, 1]
+    assert kinds("soup so good", "so") == [0, 0, 0, 1, 2, 1, 1]  # a word of its own comes before a part of one
+    assert kinds("soup good", "so")[3] == 2
+    assert kinds("good and bad", "so") == [0, 0, 0, 1, 1, 1, 1]
+
+
 def test_nothing_is_unknown(pairs: PairTokenizer) -> None:
     batch = pairs.collate([Example("xylophone 42, and zebra!", "xylophone")])
     assert "[UNK]" not in words(pairs, batch.inputs["input_ids"][0].tolist())
@@ -120,6 +136,13 @@ def test_an_exactly_fitting_example_is_not_truncated(tiny_encoder: Path) -> None
 def test_mean_pooling_does_not_see_padding() -> None:
     states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [99.0, 99.0]]])
     assert torch.equal(pool_mean(states, torch.tensor([[1, 1, 0]])), torch.tensor([[2.0, 3.0]]))
+
+
+def test_the_aspect_is_pooled_beside_the_whole() -> None:
+    states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [99.0, 99.0]]])
+    mask, marked = torch.tensor([[1, 1, 0]]), torch.tensor([[1, 2, 0]])
+    assert torch.equal(pool_aspect(states, mask, marked), torch.tensor([[2.0, 3.0, 3.0, 4.0]]))
+    assert torch.equal(pool_aspect(states, mask, torch.ones_like(marked)), torch.tensor([[2.0, 3.0, 2.0, 3.0]]))
 
 
 # --- folders, hashes, weights ---
