@@ -14,7 +14,7 @@ from pathlib import Path
 
 TARGET = Path(__file__).parents[2] / "src" / "classic" / "learning" / "starter.safetensors"
 # A corpus of a few thousand sentences of three dozen domains takes longer to learn than one domain.
-EPOCHS = 8
+EPOCHS = 4
 
 
 def main() -> None:

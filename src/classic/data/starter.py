@@ -36,6 +36,7 @@ REGISTERS: tuple[str, ...] = (
     "comparative",
     "conditional",
     "emoji",
+    "everyday",
     "factual",
     "formal",
     "implicit",
@@ -123,6 +124,13 @@ def starter_task() -> Task:
     cut = len(sentences) // _VALID_SHARE
     held_out = (each for domain in HELD_OUT for each in load_starter(domain))
     return Task(STARTER, _examples(sentences[cut:]), _examples(sentences[:cut]), _examples(held_out))
+
+
+@cache
+def starter_texts() -> tuple[str, ...]:
+    """Every sentence of the domains that may be trained on."""
+    domains = (domain for domain in starter_domains() if domain not in HELD_OUT)
+    return tuple(each.text for domain in domains for each in load_starter(domain))
 
 
 def _examples(sentences: Iterator[Sentence] | list[Sentence]) -> tuple[Example, ...]:

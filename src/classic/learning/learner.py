@@ -11,8 +11,11 @@ import torch
 from torch import Tensor
 
 from classic.batching import sorted_batches
+from classic.config import from_dict, to_dict
 from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
+from classic.finding.finder import FinderConfig
+from classic.finding.kept import KeptFinder, can_find
 from classic.learning.soundness import UNSOUND, check_answers, check_settings, check_tensors
 from classic.methods.base import Method
 from classic.modules.domain_map import DomainMap
@@ -35,6 +38,7 @@ class Learner:
         map: Nearest domain and unfamiliar texts.
         domains: Names of the learned domains, in order.
         temperatures: Calibration fitted at each domain, with the number of examples it was fitted on.
+        finder: What finds aspects, in a store that does.
     """
 
     config: SystemConfig
@@ -43,6 +47,7 @@ class Learner:
     map: DomainMap
     domains: list[str]
     temperatures: list[tuple[float, int]]
+    finder: KeptFinder | None = None
 
     @property
     def temperature(self) -> float:
@@ -93,9 +98,19 @@ def load_learner(store: Store, number: int | None = None, device: str = "cpu") -
         facts = store.version(number).record.get("facts")
         take_on(learner, tensors, facts, [version.domain for version in chain], temperatures)
         check_answers(learner)
+        learner.finder = _finder(store, number)
     except UNSOUND as error:  # whole files, but not of this system
         raise StoreError(f"{store.path} does not hold a model of its system ({error})", fix="do not use it") from None
     return learner
+
+
+def _finder(store: Store, number: int | None) -> KeptFinder | None:
+    """What a version finds with; None in a store that was made without."""
+    settings = store.settings.get("finder")
+    if settings is None:
+        return None
+    config = from_dict(FinderConfig, settings, where="finder")
+    return KeptFinder(store.settings["encoder"]["encoder"], config, store.settings["seed"], store.finder(number))
 
 
 def take_on(
@@ -120,7 +135,12 @@ def take_on(
 
 
 def open_or_create(
-    path: Path | str, config: SystemConfig | None = None, seed: int = 0, *, from_scratch: bool = False
+    path: Path | str,
+    config: SystemConfig | None = None,
+    seed: int = 0,
+    *,
+    from_scratch: bool = False,
+    finder: bool = False,
 ) -> Store:
     """The store at a path; made with the given system, or the default one, if there is none.
 
@@ -129,11 +149,12 @@ def open_or_create(
         config: The system; the default one if none is given.
         seed: Root of all randomness.
         from_scratch: Whether a new store does without the starter. Only the default system has one.
+        finder: Whether a new store learns to find aspects, too, where its encoder allows it.
 
     Raises:
         InputError: If the store exists and learns with another system or seed than the one given.
     """
-    return begin(path, config, seed, starter=not from_scratch)[0]
+    return begin(path, config, seed, starter=not from_scratch, finder=finder)[0]
 
 
 def begin(
@@ -143,6 +164,7 @@ def begin(
     device: str = "cpu",
     *,
     starter: bool = False,
+    finder: bool = False,
 ) -> tuple[Store, Learner | None]:
     """As `open_or_create`; with the model if it had to be built for that, so that nobody builds it again."""
     from classic.learning.starter import begin_with_starter, fits
@@ -151,7 +173,7 @@ def begin(
     learner: Learner | None = None
     if workers.main and not Store.exists(path):
         system = config or SystemConfig.preset()
-        learner = _create(path, system, seed, device, starter=starter and fits(system))
+        learner = _create(path, system, seed, device, starter=starter and fits(system), finder=finder)
     workers.wait()
     store = Store.open(path)
     if workers.main and store.settings.get("start") == STARTER and store.numbers() == [0]:
@@ -170,16 +192,19 @@ def begin(
     return store, learner
 
 
-def _create(path: Path | str, config: SystemConfig, seed: int, device: str, *, starter: bool) -> Learner:
+def _create(path: Path | str, config: SystemConfig, seed: int, device: str, *, starter: bool, finder: bool) -> Learner:
     learner = new_learner(config, seed, device)
+    finder = finder and can_find(learner.method.model.backbone)
     settings = {
         "system": learner.config.to_dict(),
         "seed": seed,
         "encoder": learner.method.model.backbone.fingerprint(),
         "labels": [str(polarity) for polarity in POLARITIES],
-    } | ({"start": STARTER} if starter else {})
+    }
+    settings |= {"start": STARTER} if starter else {}
+    settings |= {"finder": to_dict(FinderConfig())} if finder else {}
     base = {f"whole/{name}": tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
-    Store.create(path, settings, base)
+    learner.finder = _finder(Store.create(path, settings, base), 0)
     return learner
 
 

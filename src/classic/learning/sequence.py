@@ -31,6 +31,7 @@ def learn_sequence(
     *,
     seed: int = 0,
     starter: bool = False,
+    finder: bool = False,
     rows: Rows = "all",
     ordered: bool = False,
     rule: TaskId | None = None,
@@ -46,6 +47,7 @@ def learn_sequence(
         config: The system.
         seed: Root of all randomness.
         starter: Whether a new store begins with the starter, if its system has one; it is no task of the sequence.
+        finder: Whether a new store learns to find aspects, too.
         rows: Test every task so far after each task (``all``), or each task when it was learned and all of them at the
             end (``last``), which is what final and forward scores need.
         ordered: Whether the last row tells every answer by itself, too, for paired tests.
@@ -54,7 +56,7 @@ def learn_sequence(
         watcher: Who looks on while a task is trained.
         on_task: Called after each task was tested.
     """
-    store, learner = begin(path, config, seed, device, starter=starter)
+    store, learner = begin(path, config, seed, device, starter=starter, finder=finder)
     before = 1 if store.settings.get("start") == STARTER else 0  # domains that were there before the first task
     matrix = ResultMatrix([task.name for task in tasks])
     for index, task in enumerate(tasks):
@@ -103,7 +105,7 @@ def _score_name(domain: str, rule: TaskId | None) -> str:
 
 def summary(store: Store, matrix: ResultMatrix) -> dict[str, Any]:
     """A sequence in a few numbers: mean scores, cost, and a digest of all trained tensors."""
-    runs = [_cost(store, version) for version in store.chain()]
+    runs = [_cost(store, version) for version in store.chain()[-matrix.learned :]]  # a starter cost nothing here
     return {
         "scores": {
             f"{when}_{metric}": getattr(matrix, when)(metric) for when in ("final", "forward") for metric in METRICS

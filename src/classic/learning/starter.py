@@ -5,7 +5,8 @@ begins with the domain `starter`, learned once from the corpus that comes with t
 
     python benchmarks/starter/make.py
 
-and shipped as one file of a few megabytes. Everything else treats it as what it is: a domain that was learned first.
+and shipped as one file of a few megabytes. Everything else treats it as what it is: a domain that was learned first. What
+finds aspects learned the same corpus and lies beside it, made by ``python benchmarks/starter/make_finder.py``.
 """
 
 from __future__ import annotations
@@ -19,18 +20,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from classic.config import from_dict, to_dict
 from classic.data.starter import STARTER
 from classic.errors import StoreError
+from classic.finding.finder import FinderConfig
+from classic.finding.kept import KeptFinder, can_find
 from classic.learning.learner import Learner, new_learner, take_on
 from classic.store.card import write_card
 from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = "87a8e72b014e0b2a40eb5e045c18f41913a7b7e05d21c2eb4d2acf3a73a146fb"  # of the shipped file
+SHA256 = "80440ae69ce2fb5016a03d13b4761206e6d43e4512c2e4ad12b6513ca3d388ac"  # of the shipped file
+FINDER_SHA256 = "3d3cfb36430d23d6447be4d3ef533534e682bc4ffde2f55aa78d270bfb3c1287"  # of the finder beside it
 FORMAT = 1
-_FILE = "starter.safetensors"
+_FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
+# Leaf name, and how many steps the average counts for at most: after the thousands it took, 150 rows would hardly
+# move it (docs/research, section 15).
+_STEPS, _MOST_STEPS = "steps", 250
 _WHERE_IT_TRAINED = "live"  # leaf name: where averaged weights stood; not needed, training goes on from the average
 
 
@@ -40,7 +48,9 @@ def pack(learner: Learner, record: dict[str, Any]) -> bytes:
 
     tensors: dict[str, Tensor] = {}
     for name, tensor in learner.tensors().items():
-        kept = tensor.new_zeros(0) if name.rpartition(".")[2] == _WHERE_IT_TRAINED else tensor
+        leaf = name.rpartition(".")[2]
+        kept = tensor.new_zeros(0) if leaf == _WHERE_IT_TRAINED else tensor
+        kept = kept.clamp(max=_MOST_STEPS) if leaf == _STEPS else kept
         halved = (
             kept.half() if kept.dtype == torch.float32 and kept.numel() > 1000 and name.startswith("method/") else kept
         )
@@ -51,23 +61,60 @@ def pack(learner: Learner, record: dict[str, Any]) -> bytes:
 
 @cache
 def _shipped() -> bytes | None:
-    file = files("classic.learning").joinpath(_FILE)
-    if not SHA256 or not file.is_file():
+    return _checked(_FILE, SHA256)
+
+
+@cache
+def _shipped_finder() -> bytes | None:
+    return _checked(_FINDER_FILE, FINDER_SHA256)
+
+
+def _checked(name: str, sha256: str) -> bytes | None:
+    file = files("classic.learning").joinpath(name)
+    if not sha256 or not file.is_file():
         return None
     data = file.read_bytes()
-    if hashlib.sha256(data).hexdigest() != SHA256:
+    if hashlib.sha256(data).hexdigest() != sha256:
         raise StoreError("the starter that comes with this package is damaged", fix="install classic-asc again")
     return data
+
+
+def pack_finder(finder: KeptFinder, record: dict[str, Any]) -> bytes:
+    """A finder that has learned the starter corpus as a file, and how well it does in the held-out domains."""
+    from safetensors.torch import save
+
+    assert finder.tensors is not None
+    header = {"format": FORMAT, "finder": to_dict(finder.config), "record": record}
+    return save(finder.tensors, metadata={"starter": json.dumps(header, sort_keys=True)})
+
+
+def starter_finder(encoder: str, config: FinderConfig, seed: int) -> tuple[KeptFinder, dict[str, Any]]:
+    """What finds aspects in a store that begins with the starter, and its record; untaught if its shape is another."""
+    kept, data = KeptFinder(encoder, config, seed), _shipped_finder()
+    if data is None:
+        return kept, {}
+    from safetensors.torch import load
+
+    header = _header(data)
+    if header["finder"]["width"] != config.width:
+        return kept, {}
+    kept.tensors = load(data)
+    return kept, {"finder": header["record"]}
 
 
 def read(data: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Header and tensors of a packed starter, weights in single precision again."""
     from safetensors.torch import load
 
-    length = int.from_bytes(data[:8], "little")
-    header: dict[str, Any] = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["starter"])
+    header = _header(data)
     tensors = {name: t.float() if t.dtype == torch.float16 else t for name, t in load(data).items()}
     return header, tensors
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    length = int.from_bytes(data[:8], "little")
+    header: dict[str, Any] = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["starter"])
+    return header
 
 
 def fits(config: SystemConfig) -> bool:
@@ -89,6 +136,8 @@ def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> 
     learner = new_learner(config, 0, device)
     record = header["record"]
     take_on(learner, tensors, record["facts"], [STARTER], [tuple(record["temperature"])])
+    encoder = learner.config.backbone_config["encoder"]
+    learner.finder = starter_finder(encoder, FinderConfig(), 0)[0] if can_find(learner.method.model.backbone) else None
     return learner
 
 
@@ -98,7 +147,14 @@ def begin_with_starter(store: Store, device: str = "cpu") -> tuple[Version, Lear
     data = _shipped()
     assert data is not None
     record = read(data)[0]["record"]
+    learner.finder = None
+    if (settings := store.settings.get("finder")) is not None:
+        config = from_dict(FinderConfig, settings, where="finder")
+        encoder = store.settings["encoder"]["encoder"]
+        learner.finder, found = starter_finder(encoder, config, store.settings["seed"])
+        record = record | found
     with store.lock():
         card = write_card(record, learner.config.to_dict(), learner.domains)
-        store.publish(learner.tensors(), record, {}, card)
+        finder = learner.finder.tensors if learner.finder else None
+        store.publish(learner.tensors(), record, {}, card, finder)
     return store.version(), learner

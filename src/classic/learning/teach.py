@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from classic.data.marked import Marked, marked_of
 from classic.data.tasks import check_name, make_task, task_hash
 from classic.errors import InputError
 from classic.evaluation.answers import answer
+from classic.evaluation.aspects import count_aspects
 from classic.evaluation.calibration import fit_temperature
 from classic.evaluation.scores import count, labels_of, score
 from classic.files import json_bytes
+from classic.finding.marking import mark
 from classic.learning.environment import peak_memory, surroundings
 from classic.learning.learner import Learner, load_learner, open_or_create, surfaces
 from classic.seeding import Seeds
@@ -36,6 +41,7 @@ def teach(
     device: str = "cpu",
     watcher: Watcher | None = None,
     learner: Learner | None = None,
+    sentences: Sequence[Marked] = (),
 ) -> tuple[Version, Learner]:
     """Teaches a store one domain and publishes the new version.
 
@@ -53,6 +59,8 @@ def teach(
         device: Where to compute; under `accelerate launch` every process takes a GPU of its own.
         watcher: Who looks on.
         learner: The current version's model, if the caller has it in memory.
+        sentences: More sentences of the domain for the finder, with all their aspects marked
+            (`classic.data.marked.read_marked`); the others are in the rows.
     """
     if not isinstance(task, Task):
         if domain is None:
@@ -60,8 +68,12 @@ def teach(
         task = make_task(domain, task)
     check_task(task)
     if not isinstance(store, Store):
-        store = open_or_create(store)
+        store = open_or_create(store, finder=True)
+    if sentences and "finder" not in store.settings:
+        raise InputError(f"{store.path} has no finder that could learn the sentences", fix="leave them out")
     data = task_hash(task)
+    if sentences:
+        data = hashlib.sha256(json_bytes([data, [asdict(each) for each in sentences]])).hexdigest()
     workers = Workers.find(device)
     device = workers.device(device)
     with store.lock() if workers.main else nullcontext():
@@ -81,9 +93,14 @@ def teach(
         job = hashlib.sha256(json_bytes([digest, task.name, data, device, surroundings()])).hexdigest()
         checkpoint = Checkpoint(store.checkpoint, job)
         log = learn_task(learner.method, task, learner.config.train, Seeds(learner.seed), checkpoint, watcher, workers)
+        found: dict[str, Any] = {}
+        if learner.finder and workers.main:
+            if watcher:
+                watcher.on_stage(task.name, "learning to find aspects")
+            found = _learn_to_find(learner, task, sentences, device)
         if watcher:
             watcher.on_stage(task.name, "testing")
-        record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs}
+        record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs} | found
         run = {
             "seconds": log.seconds,
             "cpu_seconds": log.cpu_seconds,
@@ -92,7 +109,8 @@ def teach(
         }
         if workers.main:
             card = write_card(record, learner.config.to_dict(), learner.domains)
-            store.publish(learner.tensors(), record, run, card)
+            finder = learner.finder.tensors if learner.finder else None
+            store.publish(learner.tensors(), record, run, card, finder)
             store.discard_work()
         workers.wait()
         return store.version(), learner
@@ -125,6 +143,19 @@ def check_task(task: Task) -> None:
             f"all training examples of domain {task.name!r} are {task.classes[0]}",
             fix="give examples of at least two polarities",
         )
+
+
+def _learn_to_find(learner: Learner, task: Task, sentences: Sequence[Marked], device: str) -> dict[str, Any]:
+    """Teaches the finder the domain, by itself and from the seed alone; what it found in the test rows."""
+    assert learner.finder
+    whole = {each.sentence for each in sentences}
+    lessons = [*(each for each in marked_of(task.train) if each.sentence not in whole), *sentences]
+    finder = learner.finder.learn(
+        lessons, len(learner.domains), device=device, precision=learner.config.train.precision
+    )
+    tested = marked_of(task.test or task.valid)
+    counted = count_aspects([each.spans for each in tested], mark(finder, [each.sentence for each in tested], 0.5))
+    return {"finder": {"sentences": len(lessons), "aspects": sum(len(each.spans) for each in lessons)} | counted}
 
 
 def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
