@@ -1,10 +1,13 @@
 """The long tests, behind one command.
 
     python -m reliability nightly [--scale 1.0] [--only power damage ...] [--output reliability/reports]
-    python -m reliability mutations [--only WORD]
+    python -m reliability mutations [--only WORD]                                # made by hand
+    python -m reliability mutants [--number 200] [--minutes 60] [--only WORD]    # made by rule
+    python -m reliability hashes                                                 # constraints-hashed.txt
 
-`nightly` writes a dated report: what was tried, with which seed, what was found, how long it took. `--scale 0.05` is a
-rehearsal. A stage that finds something makes the command end with code 1. Every stage can be run again by its seed.
+`nightly` writes a dated report: what was tried, with which seed, what was found, how long it took; stages run on the
+same day are gathered in one. `--scale 0.05` is a rehearsal. A stage that finds something makes the command end with
+code 1. Every stage can be run again by its seed.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from classic.files import write_json
-from reliability import damage, faults, mutations, power
+from reliability import crowd, damage, faults, hashes, long, mutants, mutations, power
 
 ROOT = Path(__file__).resolve().parents[1]
 Result = tuple[dict[str, Any], bool]
@@ -57,6 +60,24 @@ def _workers(scale: float) -> Result:
     return found, not found["failed_answers"] and not found["uploads_left"] and found["exit"] == 0
 
 
+def _crowd(scale: float) -> Result:
+    found = crowd.run(max(5, round(500 * scale)))
+    return found, not found["violations"]
+
+
+def _soak(scale: float) -> Result:
+    found = long.soak(max(300, round(432_000 * scale)))
+    grown = found["mib_per_10000"] > 1 and found["share"] > 0.1
+    more = any(found["held"][-1][name] > found["held"][0][name] + 2 for name in ("files", "threads"))
+    return found, not found["failed"] and not grown and not more and found["exit"] == 0
+
+
+def _bulk(scale: float) -> Result:
+    found = long.bulk(max(4000, round(1_000_000 * scale)), max(3, round(20 * scale)))
+    flat = found["peak_mib"]["all"] - found["peak_mib"]["quarter"] < 300
+    return found, found["same_bytes"] and not found["rows_lost_or_doubled"] and flat
+
+
 def _membership(_scale: float) -> Result:
     return faults.membership(), True  # reported, not judged: nothing is promised
 
@@ -70,6 +91,9 @@ STAGES: dict[str, Callable[[float], Result]] = {
     "power": _power,
     "damage": _damage,
     "clock": _clock,
+    "crowd": _crowd,
+    "soak": _soak,
+    "bulk": _bulk,
     "workers": _workers,
     "membership": _membership,
     "kills": kills,
@@ -86,24 +110,36 @@ def nightly(scale: float, only: list[str], output: Path) -> int:
     }
     file = output / f"{report['date'][:10]}.json"
     output.mkdir(parents=True, exist_ok=True)
+    if file.is_file():  # the same night: stages that are not run again keep what they found
+        report["stages"] = json.loads(file.read_text())["stages"]
     for name in only or STAGES:
         began = time.monotonic()
         found, good = STAGES[name](scale)
-        report["stages"][name] = found | {"good": good, "seconds": round(time.monotonic() - began, 1)}
+        report["stages"][name] = found | {"good": good, "scale": scale, "seconds": round(time.monotonic() - began, 1)}
         print(f"{'good' if good else 'BAD '} {name} {json.dumps(report['stages'][name])[:300]}", flush=True)
         write_json(file, report)
-    return 0 if all(stage["good"] for stage in report["stages"].values()) else 1
+    return 0 if all(report["stages"][name]["good"] for name in only or STAGES) else 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="reliability", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=["nightly", "mutations"])
+    parser.add_argument("what", choices=["nightly", "mutations", "mutants", "hashes"])
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name("reports"))
+    parser.add_argument("--number", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=1e9)
     options = parser.parse_args()
+    if options.what == "hashes":
+        found = hashes.run()
+        print(json.dumps(found))
+        return 1 if found["without"] else 0
+    if options.what == "mutants":
+        found = mutants.run(options.number, options.minutes, " ".join(options.only))
+        print(json.dumps(found, indent=2))
+        return 1 if found["survivors"] else 0
     if options.what == "mutations":
         found = mutations.run(" ".join(options.only))
         print(json.dumps(found, indent=2))

@@ -36,6 +36,7 @@ def M(file: str, old: str, new: str, tests: str) -> Mutation:  # noqa: N802 - a 
 
 CONNECTIONS, GUARD, DISK = "serving/test_connections.py", "serving/test_guard.py", "serving/test_full_disk.py"
 STORE, RECEIVED, BRANCH = "unit/store/test_store.py", "unit/store/test_received.py", "unit/store/test_branching.py"
+SHED, TEACH, SIGNED = "serving/test_shedding.py", "serving/test_teach.py", "unit/store/test_signing.py"
 PAIRED, GATE, DELETE = "unit/evaluation/test_paired.py", "serving/test_gate.py", "unit/store/test_deletion.py"
 
 MUTATIONS = [
@@ -200,6 +201,31 @@ MUTATIONS = [
     M("store/archive", "        if entry.file_size > most:", "        if False:", f"{RECEIVED} -k too_many"),
     M("store/archive", "    if len(names) > _MOST_ENTRIES:", "    if False:", f"{RECEIVED} -k too_many"),
     M("store/archive", "    _sweep(path)\n", "", f"{RECEIVED} -k swept"),
+    M("store/deletion", "    with store.lock():", "    if True:", f"{DELETE} -k between"),
+    M("store/store", "if self._holder == threading.get_ident():", "if self._holder:", f"{DELETE} -k nobody_publishes"),
+    M("store/signing", "_PURPOSE + sha256(file)", "sha256(file)", f"{SIGNED} -k purpose"),
+    M("store/signing", "public.verify(", "len(", f"{SIGNED} -k byte"),
+    M("store/signing", "os.O_EXCL, 0o600", "os.O_EXCL, 0o644", f"{SIGNED} -k owner"),
+    # overload, floods, kept rows
+    M("serving/kept", '== [sha256(file), "jsonl"]', "!= []", "serving/test_teach.py -k damaged_rows"),
+    M(
+        "serving/kept",
+        "        if other != target:\n            other.unlink()\n",
+        "        pass\n",
+        f"{TEACH} -k again_take",
+    ),
+    M(
+        "serving/connections",
+        "connection.connections.discard(connection)",
+        "pass",
+        f"{CONNECTIONS} -k counted_any_more",
+    ),
+    M("serving/connections", "        self._shed = False\n\n", "\n", "serving/test_shedding.py -k goes_on"),
+    M("serving/connections", "if self._shed or self.cycle.response_complete:", "if False:", f"{SHED} -k for_ever"),
+    M("serving/connections", "or at_work or not plain or", "or at_work or", f"{SHED} -k plainly"),
+    M("serving/shedding", "            self._access.check(scope)\n", "", f"{SHED} -k plainly"),
+    M("serving/shedding", "            check_body_headers(scope)\n", "", f"{SHED} -k plainly"),
+    M("serving/shedding", 'carried("/v1/predict")', 'carried("/")', f"{SHED} -k says"),
 ]
 
 

@@ -1,17 +1,18 @@
 """What a local program without a token can do to the service. Traffic goes to 127.0.0.1 only; every attack ends by itself.
 
-    python benchmarks/service/attacks.py [--store STORE] [--seconds 8] [--output benchmarks/service/attacks.json]
+    python benchmarks/service/attacks.py [--store STORE] [--seconds 5] [--output benchmarks/service/attacks.json]
 
 Starts `classic serve` with 1,024 file descriptors on a copy of a store. Two clients ask one sentence after another, each
-on a new connection, first undisturbed, then under each attack, and undisturbed again after it:
+on a new connection: undisturbed, under an attack, and while the same program attacks somebody else (a process that reads
+and forgets), three times in turn. What the third costs is the attacker's share of the machine, not the service's fault.
 
     half headers    1,100 connections that send half a header and no more; one that is closed is opened again
     endless header  one connection that sends a header line without an end, again and again
     readyz loops    32 connections that ask /readyz as fast as they are answered
     slow readers    200 connections that ask for the page's files and never read
 
-Figures: p50, p90, p99 of the predictions, failures, growth of the log and of the resident memory. Attacker, clients and
-service share the cores of one machine.
+Figures: p50, p90, p99 of the predictions, failures, CPU of the service for each, growth of the log and of the resident
+memory. Attacker, clients and service share the cores of one machine.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from load import TOKEN, Client, Tally, make_store, percentile
+from load import TOKEN, Client, Tally, cpu_seconds, make_store, percentile
 
 from classic.files import write_json
 
 FILES = 1024
 MOST_BYTES = 1 << 31
+ROUNDS = 3
 Attack = Callable[[str, int, asyncio.Event], Awaitable[int]]
 
 
@@ -171,6 +173,25 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
+def sink() -> None:
+    """Somebody else to attack: takes every connection, reads 64 KiB of it and forgets it. Tells its port first."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            for _ in range(64):
+                if not await reader.read(1024):
+                    break
+            writer.transport.abort()
+
+    async def serve() -> None:
+        server = await asyncio.start_server(take, "127.0.0.1", 0)
+        print(server.sockets[0].getsockname()[1], flush=True)
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
 def attacker(name: str, host: str, port: int, seconds: float) -> None:
     """In a process of its own, at a lower priority: another program's work must not be taken for the service's."""
     os.nice(5)
@@ -190,42 +211,68 @@ def figures(tally: Tally) -> dict[str, Any]:
     return {"answered": len(tally.seconds), "failed": failed} | shares
 
 
+def attacked(name: str, address: str, url: str, seconds: float) -> tuple[Tally, int]:
+    """Predictions of one service while an address is attacked, and how much of it there was."""
+    command = [sys.executable, __file__, "--attack", name, *address.split(":"), str(seconds + 2)]
+    attack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    tally = asyncio.run(predictions(url, seconds))
+    did = int((attack.communicate()[0] or "0").strip() or 0)
+    time.sleep(1)
+    return tally, did
+
+
 def measure(store: Path, folder: Path, seconds: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"files": FILES}
+    found: dict[str, Any] = {"files": FILES, "rounds": ROUNDS}
+    elsewhere = subprocess.Popen([sys.executable, __file__, "--sink"], stdout=subprocess.PIPE, text=True)
+    assert elsewhere.stdout is not None
+    other = f"127.0.0.1:{elsewhere.stdout.readline().strip()}"
     for name in ATTACKS:
         server = Server(store, folder / f"{name}.log")
-        host, port = server.url.removeprefix("http://").split(":")
+        address, pid = server.url.removeprefix("http://"), server.process.pid
         asyncio.run(predictions(server.url, 2))  # warm
-        before, memory, log = asyncio.run(predictions(server.url, seconds)), server.memory, server.log.stat().st_size
-        command = [sys.executable, __file__, "--attack", name, host, port, str(seconds + 2)]
-        attack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        time.sleep(1.5)
-        during = asyncio.run(predictions(server.url, seconds))
-        did = int((attack.communicate()[0] or "0").strip() or 0)
-        time.sleep(1)
-        after = asyncio.run(predictions(server.url, seconds / 2))
-        slowest, usual = percentile(during.seconds, 0.99), percentile(before.seconds, 0.99)
-        found[name] = {
-            "undisturbed": figures(before),
-            "attacked": figures(during),
-            "afterwards": figures(after),
+        memory, log, did = server.memory, server.log.stat().st_size, 0
+        tallies = {"undisturbed": Tally(), "attacked": Tally(), "attack on another": Tally()}
+        spent = dict.fromkeys(tallies, 0.0)
+        for _ in range(ROUNDS):
+            for kind, total in tallies.items():
+                began = cpu_seconds(pid)
+                if kind == "undisturbed":
+                    tally = asyncio.run(predictions(server.url, seconds))
+                else:
+                    tally, much = attacked(name, address if kind == "attacked" else other, server.url, seconds)
+                    did += much if kind == "attacked" else 0
+                spent[kind] += cpu_seconds(pid) - began
+                total.add(tally)
+        rows = {kind: figures(tally) for kind, tally in tallies.items()}
+        for kind, row in rows.items():
+            row["cpu_ms_each"] = 1000 * spent[kind] / max(1, row["answered"])
+        found[name] = rows | {
             "attack": did,
-            "p99_ratio": slowest / usual if slowest and usual else None,
+            "p99_ratio": rows["attacked"]["p99_ms"] / rows["undisturbed"]["p99_ms"],
+            "p99_ratio_of_attack_on_another": rows["attack on another"]["p99_ms"] / rows["undisturbed"]["p99_ms"],
+            "p99_against_attack_on_another": rows["attacked"]["p99_ms"] / rows["attack on another"]["p99_ms"],
             "log_bytes": server.log.stat().st_size - log,
             "memory_growth_mib": server.memory - memory,
         }
         print(name, json.dumps(found[name]), flush=True)
         server.stop()
+    elsewhere.terminate()
+    elsewhere.wait()
     return found
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["--sink"]:
+        with suppress(KeyboardInterrupt):
+            sink()
+        return
     if sys.argv[1:2] == ["--attack"]:
         attacker(sys.argv[2], sys.argv[3], int(sys.argv[4]), float(sys.argv[5]))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, help="a taught store; it is copied")
-    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name("attacks.json"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -7,6 +7,7 @@ each), then asks from this process, one sentence with one aspect per request:
 
     closed loop     1, 8 and 64 clients that ask again as soon as they are answered: sentences/s, p50, p99
     batching off    the same with --batching off; the ratio is what micro-batching is worth
+    steady          arrivals at 50 % and 80 % of the peak, open loop: errors, p99 and p99.9 against one question alone
     overload        arrivals at five times the peak, open loop: goodput, how fast the rest is refused, anything lost
     moves           20 publishes and 5 rollbacks under 8 clients: failed requests
 
@@ -39,6 +40,7 @@ from classic.systems.system import SystemConfig
 TOKEN = "benchmark"
 CLIENTS = (1, 8, 64)
 OVERLOAD = 5.0
+STEADY = (0.5, 0.8)
 PUBLISHES, ROLLBACKS = 20, 5
 SENTENCES = [(e.sentence, e.aspect) for name in DEMO_DOMAINS for e in load_demo(name).test]
 BODIES = [json.dumps({"inputs": [{"sentence": s, "aspects": [a]}]}).encode() for s, a in SENTENCES]
@@ -52,6 +54,12 @@ class Tally:
     refused: list[float] = field(default_factory=list)
     late: int = 0
     failed: int = 0
+
+    def add(self, other: Tally) -> None:
+        self.seconds += other.seconds
+        self.refused += other.refused
+        self.late += other.late
+        self.failed += other.failed
 
     def note(self, status: int, seconds: float) -> None:
         if status == 200:
@@ -184,7 +192,9 @@ async def open_loop(url: str, rate: float, seconds: float) -> dict[str, Any]:
         "refused_p99_ms": percentile(tally.refused, 0.99),
         "accepted_but_late": tally.late,
         "failed": tally.failed,
+        "answered_p50_ms": percentile(tally.seconds, 0.5),
         "answered_p99_ms": percentile(tally.seconds, 0.99),
+        "answered_p999_ms": percentile(tally.seconds, 0.999),
     }
 
 
@@ -226,6 +236,12 @@ async def moves(url: str, seconds_between: float) -> dict[str, Any]:
     }
 
 
+def cpu_seconds(pid: int) -> float:
+    """Seconds of CPU a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def make_store(folder: Path) -> Path:
     """Three demo domains, an epoch each: as large and as fast as a well-taught one."""
     config = SystemConfig.preset("default", changes={"train.epochs": 1})
@@ -242,9 +258,23 @@ def measure(store: Path, seconds: float) -> dict[str, Any]:
         asyncio.run(closed_loop(server.url, 8, 2))
         found["batching_on"] = [asyncio.run(closed_loop(server.url, clients, seconds)) for clients in CLIENTS]
         peak = max(row["sentences_per_second"] for row in found["batching_on"])
+        alone = found["batching_on"][0]["p50_ms"]
+        found["steady"] = {}
+        for share in STEADY:
+            row = asyncio.run(open_loop(server.url, share * peak, 2 * seconds))
+            ratios = {f"{name}_against_alone": row[f"answered_{name}_ms"] / alone for name in ("p99", "p999")}
+            found["steady"][f"{share:.0%}"] = row | ratios
+        busy = cpu_seconds(server.process.pid)
+        calm = asyncio.run(closed_loop(server.url, 64, seconds))
+        spent = {"peak": (cpu_seconds(server.process.pid) - busy) / (calm["sentences_per_second"] * seconds)}
         os.nice(10)  # hundreds of clients are somebody else's machines: they must not take the service's cores
+        busy = cpu_seconds(server.process.pid)
         found["overload"] = asyncio.run(open_loop(server.url, OVERLOAD * peak, seconds))
         found["overload"]["share_of_peak"] = found["overload"]["goodput_per_second"] / peak
+        # What a sentence costs the service, refusals included: says the same on a busy machine as on an idle one.
+        spent["overload"] = (cpu_seconds(server.process.pid) - busy) / max(1, found["overload"]["answered"])
+        found["overload"]["cpu_seconds_per_sentence"] = spent
+        found["overload"]["share_of_peak_by_cpu"] = spent["peak"] / spent["overload"]
         found["moves"] = asyncio.run(moves(server.url, 0.2))
     found["batching_ratio"] = {
         str(on["clients"]): on["sentences_per_second"] / off["sentences_per_second"]

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from reliability import damage, faults, power
+from reliability import crowd, damage, faults, power
 
 
 def test_no_power_cut_leaves_anything_but_the_old_version_or_the_new() -> None:
@@ -52,3 +52,15 @@ def test_a_clock_that_jumps_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Store, "numbers", lambda self: numbers(self) if time.time() < 1.9e9 else numbers(self)[:-1])
     with pytest.raises(Exception):  # noqa: B017 - a store that reads the clock goes wrong in one way or another
         assert faults.clock(runs=10)["different"] == []
+
+
+def test_many_processes_change_one_store_and_nothing_is_lost() -> None:
+    found = crowd.run(sequences=3, steps=12, processes=3)
+    assert found["violations"] == [] and found["done"] > 20, found
+
+
+def test_a_store_without_its_lock_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from classic.store import store
+
+    monkeypatch.setattr(store.fcntl, "flock", lambda *_: None)
+    assert crowd.run(sequences=3, steps=20, processes=4)["violations"]

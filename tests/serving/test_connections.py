@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,6 +18,7 @@ from classic.serving.connections import HEADER_BYTES, Connection, Crowd, most_co
 from classic.serving.guard import Pace
 from classic.serving.problems import ApiError
 from classic.serving.repeats import Counted
+from classic.serving.shedding import Shedder
 
 from .conftest import BEARER, Process
 
@@ -37,13 +39,13 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 class Door:
     """A server of one tiny application, inside a running loop."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, app: Any = _app, shedder: Shedder | None = None) -> None:
         import uvicorn
         from uvicorn.server import ServerState
 
         self.crowd, self.state = Crowd(most), ServerState()
-        kind = type("Tested", (Connection,), {"crowd": self.crowd})
-        config = uvicorn.Config(_app, http=kind, lifespan="off", log_config=None, timeout_keep_alive=15)
+        kind = type("Tested", (Connection,), {"crowd": self.crowd, "shedder": shedder})
+        config = uvicorn.Config(app, http=kind, lifespan="off", log_config=None, timeout_keep_alive=15)
         config.load()
         self._factory = lambda: kind(config, self.state, {})
 
@@ -71,9 +73,9 @@ class Door:
         return answer
 
 
-def run(work: Callable[[Door], Any], most: int = 8) -> None:
+def run(work: Callable[[Door], Any], most: int = 8, app: Any = _app, shedder: Shedder | None = None) -> None:
     async def inside() -> None:
-        async with Door(most) as door:
+        async with Door(most, app, shedder) as door:
             await asyncio.wait_for(work(door), 60)
 
     asyncio.run(inside())
@@ -150,6 +152,22 @@ def test_half_sent_headers_do_not_shut_anybody_out() -> None:
         assert len(held) == 50
 
     run(work)
+
+
+def test_who_was_sent_away_is_not_counted_any_more() -> None:
+    """Its end comes a turn later: whoever asked in that turn was told that there are too many."""
+
+    class Waiting:
+        def __init__(self) -> None:
+            self.connections, self.transport = there, Mock()
+
+    there: set[Any] = set()
+    crowd, first, second = Crowd(most=1), Waiting(), Waiting()
+    for each in (first, second):
+        there.add(each)
+        crowd.silent[each] = None  # type: ignore[index]
+    assert crowd.make_room(len(there), second)  # type: ignore[arg-type]
+    assert there == {second} and first.transport.abort.called
 
 
 def test_an_idle_connection_goes_before_one_at_work_and_the_operator_still_gets_in() -> None:

@@ -144,7 +144,7 @@ def test_it_listens_on_loopback_only_and_refuses_more_without_names(taught_store
         result = CliRunner().invoke(app, ["serve", str(taught_store), "--port", "0", *options])
         assert result.exit_code != 0 and "other machines" in str(result.exception)
     assert "no store is named" in str(CliRunner().invoke(app, ["serve"]).exception)
-    assert "is not a store" in str(CliRunner().invoke(app, ["serve", str(tmp_path / "none")]).exception)
+    assert "there is no store" in str(CliRunner().invoke(app, ["serve", str(tmp_path / "none")]).exception)
 
 
 def test_an_endless_body_is_cut_off(taught_store: Path, launch: Callable[..., Process]) -> None:

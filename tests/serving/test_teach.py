@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from classic.cli import main
 from classic.data import load_task
+from classic.errors import StoreError
 from classic.learning.teach import teach
 from classic.prediction.predictor import Predictor
+from classic.serving.kept import keep_rows, kept_rows
 from classic.store.store import Store
 
 from .conftest import Serve, as_jsonl, begin, wait
@@ -94,11 +97,10 @@ def test_a_domain_that_would_suffer_holds_the_version_back(serve: Serve, taught_
     rows = [json.loads(line) for line in as_jsonl(toy_tasks[0].train * 12 + toy_tasks[0].valid).decode().splitlines()]
     poison = "".join(json.dumps(row | {"polarity": turned[row["polarity"]]}) + "\n" for row in rows).encode()
     client = serve(taught_store, margin=0.0)
-    kept = taught_store / "service" / "tests" / f"{Store.open(taught_store).digest(1)}.jsonl"
     texts = list(toy_tasks[0].train + toy_tasks[0].test)
     today = Predictor.open(taught_store).answer(texts, None, 12)
     right = tuple(replace(text, polarity=said.polarity) for text, said in zip(texts, today, strict=True))
-    kept.write_bytes(as_jsonl(right))
+    keep(taught_store, 1, as_jsonl(right))
     job = wait(client, begin(client, poison, "poison", publish="auto")["id"], "ready", "held")
     row = job["gate"]["domains"][0]
     assert (row["domain"], row["kind"]) == ("screen", "test") and row["before"]["examples"] == 36
@@ -229,14 +231,53 @@ def test_the_demo_teaches_itself_and_keeps_its_own_test_rows(
     assert Store.open(path).digest() == plain.digest()  # as `classic demo` makes it
 
 
+def keep(store: Path, number: int, rows: bytes) -> Path:
+    """Lets the service keep some rows as the test rows of a version."""
+    digest = Store.open(store).digest(number)
+    (store / "rows").write_bytes(rows)
+    keep_rows(store / "service", digest, store / "rows")
+    found = kept_rows(store / "service", digest)
+    assert found is not None
+    return found
+
+
+def test_damaged_rows_are_named_and_as_good_as_not_kept(serve: Serve, taught_store: Path, capsys: Any) -> None:
+    (taught_store / "service" / "tests").mkdir(parents=True)
+    rows = keep(taught_store, 1, b'{"sentence": "the screen is good", "aspect": "screen", "polarity": "positive"}\n')
+    client = serve(taught_store)
+    assert client.get("/v1/domains").json()["domains"][0]["keeps_test"]
+    assert main.app(["store", "verify", str(taught_store)], standalone_mode=False) is None
+    rows.write_bytes(rows.read_bytes().replace(b"positive", b"negative"))  # as long, as well-formed, and wrong
+    assert not client.get("/v1/domains").json()["domains"][0]["keeps_test"]
+    assert kept_rows(taught_store / "service", Store.open(taught_store).digest(1)) is None
+    with pytest.raises(StoreError, match="is damaged"):
+        main.app(["store", "verify", str(taught_store)], standalone_mode=False)
+
+
+def test_rows_that_an_earlier_release_kept_get_their_sum(serve: Serve, taught_store: Path) -> None:
+    digest = Store.open(taught_store).digest(1)
+    (taught_store / "service" / "tests").mkdir(parents=True)
+    (taught_store / "service" / "tests" / f"{digest}.jsonl").write_text("{}\n")
+    client = serve(taught_store)
+    assert client.get("/v1/domains").json()["domains"][0]["keeps_test"]
+    assert kept_rows(taught_store / "service", digest) is not None
+
+
+def test_rows_kept_again_take_the_place_of_those_before(taught_store: Path) -> None:
+    (taught_store / "service" / "tests").mkdir(parents=True)
+    keep(taught_store, 1, b"{}\n")
+    newest = keep(taught_store, 1, b"{}\n{}\n")
+    assert list((taught_store / "service" / "tests").iterdir()) == [newest]
+
+
 def test_kept_rows_of_a_version_that_is_gone_are_deleted(serve: Serve, taught_store: Path) -> None:
     store = Store.open(taught_store)
     tests = taught_store / "service" / "tests"
     tests.mkdir(parents=True)
     for number in (2, 3):
-        (tests / f"{store.digest(number)}.jsonl").write_text("{}\n")
+        keep(taught_store, number, b"{}\n")
     gone = store.digest(3)
     store.rollback(2)
     store.prune()
     serve(taught_store)
-    assert [file.stem for file in tests.iterdir()] == [store.digest(2)] and gone != store.digest(2)
+    assert [file.name.split(".")[0] for file in tests.iterdir()] == [store.digest(2)] and gone != store.digest(2)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+
+from classic.data.readers import READERS, BadRow, Note, Row
+from classic.data.readers.source import Source
 
 from .conftest import as_jsonl
 
@@ -144,6 +148,34 @@ def test_a_packed_format_is_refused_before_it_is_unpacked(
     refused = client.post("/v1/teach?domain=packed", content=sink.getvalue(), headers=kind)
     assert refused.status_code == 422 and "parquet" in refused.json()["error"]["details"][0]["problem"]
     assert not list((taught_store / "service" / "jobs").iterdir())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"the zoom is good .####[([1], [3], 'POS')]\nthe menu is bad .####[([1], [3], 'NEG')]\n",
+        b'[{"sentence": "the zoom is good", "aspect": "zoom", "polarity": "positive"},\n'
+        b' {"sentence": "the menu is bad", "aspect": "menu", "polarity": "negative"}]',
+    ],
+)
+def test_every_format_that_is_text_is_accepted(client: TestClient, content: bytes) -> None:
+    found = look(client, content, "application/octet-stream")
+    assert found["usable"] and [row["aspect"] for row in found["rows"]] == ["zoom", "menu"]
+
+
+def test_an_upload_is_read_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: list[str] = []
+    read = READERS["csv"]
+
+    def counted(source: Source, labelled: bool, notes: list[Note]) -> Iterator[Row | BadRow]:
+        readings.append(source.path)
+        return read(source, labelled, notes)
+
+    monkeypatch.setitem(READERS, "csv", counted)
+    assert look(client, GOOD)["usable"] and len(readings) == 1
+    one = GOOD.replace(b"negative", b"positive")  # is refused after it was read: nothing is taught here
+    answer = client.post("/v1/teach?domain=unheard", content=one, headers={"Content-Type": "text/csv"})
+    assert answer.status_code == 422 and len(readings) == 2
 
 
 def test_a_file_of_too_many_rows_is_told_its_true_number(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,18 @@ _WHY = (
         r"versions/\d+/delta\.safetensors",
         "numbers the domain changed: shaped by its texts, they tell something of them",
     ),
+    (r"versions/\d+/finder\.safetensors", "numbers of what finds aspects; the same holds for them"),
     (r"versions/\d+/record\.json", "counts, scores, losses, the domain's name, one sha256 over all rows"),
     (r"versions/\d+/card\.md", "the same in words"),
     (r"versions/\d+/manifest\.json", "sha256 of the version's files and of its parent's manifest"),
     (r"versions/\d+/run\.json", "seconds, memory, package versions"),
     (r"versions/\..*", "half-written by a killed process; `classic store prune` removes it"),
     (r"scores/\d+\.json", "names of test sets and counts of answers"),
+    (
+        r"exports/\d+/.*",
+        "the version as one network, for quick answers; tells what it tells, may be deleted",
+    ),
+    (r"report\.html", "page that `classic demo` writes: numbers and names of domains, no text"),
     (r"work/.*", "CHECKPOINT of a domain in training: stronger traces than a version; gone when it is published"),
     (r"service/token", "what a request must bear"),
     (r"service/audit\.jsonl", "what people decided: names of domains, reasons"),
@@ -31,7 +37,7 @@ _WHY = (
     (r"service/jobs/\w+/data/.*", "TEXTS of a domain being taught; gone when its job ends"),
     (r"service/jobs/\w+/test\.jsonl", "TEXTS: test rows on their way to service/tests"),
     (r"service/jobs/\w+/.*", "working copy of a domain being taught; gone when its job ends"),
-    (r"service/tests/\w+\.jsonl", "TEXTS: test rows that their owner let the service keep"),
+    (r"service/tests/[\w.]+\.jsonl", "TEXTS: test rows that their owner let the service keep"),
     (r"service/incoming/.*", "TEXTS of a file being checked; swept at every start"),
 )
 UNKNOWN = "NOT OURS: nothing here wrote it"
@@ -63,7 +69,7 @@ def inventory(store: Store) -> list[Kept]:
             continue
         name = path.relative_to(store.path).as_posix()
         why = next((text for pattern, text in _WHY if re.fullmatch(pattern, name)), UNKNOWN)
-        number = re.match(r"(?:versions|scores)/(\d+)", name)
+        number = re.match(r"(?:versions|scores|exports)/(\d+)", name)
         domain = str(_record(store, int(number[1])).get("domain", "")) if number else ""
         if number and keeps_texts.get(int(number[1])) and name.endswith("record.json"):
             why = "TEXTS, word for word: this method keeps them; and " + why

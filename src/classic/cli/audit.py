@@ -45,7 +45,8 @@ def audit(
     A text is looked for in all encodings, in base64 and JSON, inside packed files, and as runs of token ids. The search is
     tried on planted copies first. Ends with code 1 if a text is found or the store is not whole.
 
-    Examples:
+    For instance:
+
         classic audit reviews.store --find-rows camera.csv --also ~/.cache --also /tmp
 
         classic audit reviews.store --domain camera --members train.csv --others test.csv

@@ -17,7 +17,7 @@ _DEMO_DOMAINS = 3  # the other three are left for the one who looks at it
 
 def serve(
     store: Annotated[
-        Path | None, typer.Argument(help="Folder of the store.", metavar="[STORE]", show_default=False)
+        Path | None, typer.Argument(help="Folder of the store.", metavar="STORE", show_default=False)
     ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve a demo store (classic-demo, if none is named); make it on the way.")
@@ -50,7 +50,8 @@ def serve(
     Only this machine can reach it, and only with the token in the address that is printed. The token is that of the
     variable CLASSIC_TOKEN, or one kept in the store's folder, readable by you alone.
 
-    Examples:
+    For instance:
+
         classic serve --demo
 
         classic serve reviews.store --port 8400
@@ -80,7 +81,7 @@ def serve(
     if Store.exists(path) or not (demo or new):
         opened = Store.open(path)
     else:
-        opened = open_or_create(path, SystemConfig.preset("default", changes=RECIPE if demo else {}))
+        opened = open_or_create(path, SystemConfig.preset("default", changes=RECIPE if demo else {}), finder=True)
     token = None if no_token else read_token(job_folder(path), os.environ.get("CLASSIC_TOKEN"))
     config = ServiceConfig(
         access=Access(token, frozenset(name.casefold() for name in allow_host or [])),

@@ -57,8 +57,11 @@ def list_versions(store: StorePath, as_json: AsJson = False) -> None:
 @app.command()
 def verify(store: StorePath, as_json: AsJson = False) -> None:
     """Check every file of a store against its sha256, and print one digest for all of it."""
+    from classic.serving.kept import check_rows
+
     opened = Store.open(store)
     digest = opened.verify()
+    check_rows(store / "service")
     if as_json:
         print_json({"ok": True, "current": opened.current, "sha256": digest})
     else:
@@ -69,7 +72,10 @@ def verify(store: StorePath, as_json: AsJson = False) -> None:
 def rollback(
     store: StorePath,
     version: Annotated[
-        int, typer.Argument(help="The version to use again; 0 is the untaught model.", show_default=False)
+        int,
+        typer.Argument(
+            help="The version to use again; 0 is the untaught model.", metavar="VERSION", show_default=False
+        ),
     ],
 ) -> None:
     """Put an earlier version back in use. Later versions stay until `prune`."""
@@ -105,7 +111,9 @@ def _domain(store: Store, number: int) -> str:
 @app.command()
 def card(
     store: StorePath,
-    version: Annotated[int | None, typer.Argument(help="Default: the one in use.", show_default=False)] = None,
+    version: Annotated[
+        int | None, typer.Argument(help="Default: the one in use.", metavar="VERSION", show_default=False)
+    ] = None,
     raw: Annotated[bool, typer.Option("--markdown", help="Print plain Markdown.")] = False,
 ) -> None:
     """Show a version's model card."""
@@ -126,16 +134,37 @@ def pack(
     with_texts: Annotated[
         bool, typer.Option("--with-texts", help="Also if the method keeps training texts (DER++, joint, retrain).")
     ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign", help="Sign it with this private key; writes FILE.sig.", metavar="KEY", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Write the version in use, and what it is made of, into one file for another data owner.
 
     The model travels, the data does not. The other one unpacks it, verifies it and teaches it further.
     """
     from classic.store.archive import pack as pack_store
+    from classic.store.signing import read_private, sign
 
+    private = read_private(key) if key else None
     opened = Store.open(store)
     size = pack_store(opened, file, with_texts=with_texts)
     typer.echo(f"wrote {file}: {size / 2**20:.1f} MiB\nsha256 {opened.digest()}")
+    if private is not None:
+        typer.echo(f"signed: {sign(file, private)}")
+
+
+@app.command()
+def keygen(
+    key: Annotated[Path, typer.Argument(help="The file to write.", metavar="KEY", show_default=False)],
+) -> None:
+    """Make a key to sign packed stores with, and KEY.pub to check them by."""
+    from classic.store.signing import make_key
+
+    public = make_key(key)
+    typer.echo(f"wrote {key} (keep it to yourself) and {key}.pub (give it to who unpacks)\npublic key {public.hex()}")
 
 
 @app.command()
@@ -145,10 +174,22 @@ def unpack(
     expect: Annotated[
         str | None, typer.Option("--sha256", help="Refuse anything but this digest.", show_default=False)
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--verify-key",
+            help="Refuse what the owner of this public key has not signed (FILE.sig).",
+            metavar="KEY.pub",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Make a store of a packed file; every byte is checked before the store appears."""
     from classic.store.archive import unpack as unpack_store
+    from classic.store.signing import check_signature
 
+    if key:
+        check_signature(file, key)
     opened = unpack_store(file, store, expect)
     typer.echo(f"{store} knows: {', '.join(opened.domains())}\nsha256 {opened.digest()}")
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from classic._version import __version__
-from classic.serving import routes_inspect, routes_predict, routes_teach
+from classic.serving import routes_find, routes_inspect, routes_predict, routes_teach
 from classic.serving.guard import Guard
 from classic.serving.problems import install_handlers
 from classic.serving.routes import answers
@@ -38,10 +39,11 @@ def create_app(service: Service) -> FastAPI:
         redirect_slashes=False,  # a redirect would answer before the token is asked for, and tell what there is
         docs_url=None,
         redoc_url=None,
-        openapi_url="/openapi.json",
+        openapi_url=None,
     )
     app.state.service = service
     app.include_router(routes_predict.router)
+    app.include_router(routes_find.router)
     app.include_router(routes_teach.router)
     app.include_router(routes_inspect.router)
 
@@ -54,6 +56,15 @@ def create_app(service: Service) -> FastAPI:
     async def metrics() -> Response:
         """Prometheus' text format."""
         return Response(service.telemetry.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @cache
+    def description() -> bytes:
+        """Written once: 50 kB anew for every stranger who asks would be a tenth of a core."""
+        return bytes(JSONResponse(app.openapi()).body)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return Response(description(), media_type="application/json")
 
     page = StaticFiles(directory=STATIC)
 

@@ -16,6 +16,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from classic.serving.shedding import Shedder
+
 HEADER_SECONDS = 10.0
 HEADER_BYTES = 32 << 10
 STUCK_SECONDS = 30.0  # a reader that takes nothing for so long is gone
@@ -65,15 +67,17 @@ class Crowd:
                 if connection is not newcomer:
                     self.forget(connection)
                     self.dropped += 1
+                    connection.connections.discard(connection)  # now: who comes in this turn would count it
                     connection.transport.abort()
                     return True
         return False
 
 
 class Connection(HttpToolsProtocol):
-    """A connection with deadlines and caps. Made by uvicorn; `crowd` is that of the service."""
+    """A connection with deadlines and caps. Made by uvicorn; `crowd` and `shedder` are those of the service."""
 
     crowd: Crowd
+    shedder: Shedder | None = None
 
     def __init__(
         self,
@@ -86,6 +90,7 @@ class Connection(HttpToolsProtocol):
         self._bytes = self._body = self._thrown = 0  # of the message that is being read
         self._deadline: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
+        self._shed = False  # the message that is being read is answered already
 
     # --- coming and going -------------------------------------------------------------------------------------------
 
@@ -146,18 +151,35 @@ class Connection(HttpToolsProtocol):
         if len(self.pipeline) >= _AHEAD:
             self.pipeline.clear()
             self.transport.abort()
+        elif answer := self._refusal():
+            self._shed = True
+            self.transport.write(answer)
+            self.crowd.idle[self] = None
+            self._arm(self.timeout_keep_alive)
         else:
             super().on_headers_complete()
 
+    def _refusal(self) -> bytes | None:
+        """What can be answered at once; None if the application shall answer, in its turn."""
+        at_work = self.cycle is not None and not self.cycle.response_complete
+        plain = self.parser.should_keep_alive() and not self.expect_100_continue and not self.parser.should_upgrade()
+        if self.shedder is None or at_work or not plain or self.flow.write_paused:
+            return None
+        first = self.server_state.default_headers
+        return self.shedder.refusal(self.parser.get_method(), self.url, self.headers, first)
+
     def on_body(self, body: bytes) -> None:
         self._body += len(body)
-        if self.cycle.response_complete:
+        if self._shed or self.cycle.response_complete:
             self._thrown += len(body)
-        super().on_body(body)
+        if not self._shed:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._bytes = self._body = 0
-        super().on_message_complete()
+        self._bytes = self._body = self._thrown = 0
+        if not self._shed:
+            super().on_message_complete()
+        self._shed = False
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -9,6 +9,7 @@ from pathlib import Path
 from classic.errors import InputError
 from classic.files import write_bytes
 from classic.serving.jobs import OPEN, lock_service
+from classic.serving.kept import sweep_rows
 
 
 def forget_domain(folder: Path, domain: str, digests: set[str]) -> list[str]:
@@ -38,10 +39,7 @@ def _forget(folder: Path, domain: str, digests: set[str]) -> list[str]:
                 raise InputError(f"{domain!r} is being taught: job {job.parent.name}", fix="cancel or discard it first")
             shutil.rmtree(job.parent)
             done.append(f"service/jobs/{job.parent.name}")
-    for rows in sorted((folder / "tests").glob("*.jsonl")):
-        if rows.stem not in digests:
-            rows.unlink()
-            done.append(f"service/tests/{rows.name}")
+    done += [f"service/tests/{name}" for name in sweep_rows(folder, digests)]
     audit = folder / "audit.jsonl"
     if audit.is_file():
         lines = audit.read_text(encoding="utf-8").splitlines()

@@ -23,6 +23,7 @@ log = logging.getLogger("classic.serving")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 PREDICT_BYTES = 1 << 20
 TEACH_BYTES = 16 << 20
+SUMMARY_BYTES = 8 << 20
 SMALL_BYTES = 64 << 10
 BODY_SECONDS = 60.0
 STRANGERS_PER_SECOND = 50
@@ -45,6 +46,14 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+}
+_COMPUTED = frozenset({"/v1/predict", "/v1/find"})  # refused while too much waits
+_CAPS = {
+    "/v1/predict": PREDICT_BYTES,
+    "/v1/find": PREDICT_BYTES,
+    "/v1/summary": SUMMARY_BYTES,
+    "/v1/teach": TEACH_BYTES,
+    "/v1/teach/check": TEACH_BYTES,
 }
 _CLOSE = {"Connection": "close"}  # to a body without an end: nobody reads it any further
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
@@ -139,8 +148,8 @@ class Guard:
             if not self.access.trusts(scope):
                 await self.pace.wait()
             self.access.check(scope)
-            _check_body_headers(scope)
-            if scope["path"] == "/v1/predict":
+            check_body_headers(scope)
+            if scope["path"] in _COMPUTED:
                 self.admit()
             await self.app(scope, _limited(receive, _cap(scope["path"])), answer.send)
         except Exception as error:
@@ -158,8 +167,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             present = {name.lower() for name, _ in message["headers"]}
-            cache = "no-store" if _PRIVATE.match(self._path) else "no-cache"
-            for name, value in {**_HEADERS, "cache-control": cache}.items():
+            for name, value in carried(self._path).items():
                 if name.encode() not in present:
                     message["headers"].append((name.encode(), value.encode()))
         await self._send(message)
@@ -169,13 +177,19 @@ class _Answer:
             await error.response()(scope, _nothing, self.send)
 
 
-def _check_body_headers(scope: Scope) -> None:
+def carried(path: str) -> dict[str, str]:
+    """Headers of every answer to a request for a path."""
+    return {**_HEADERS, "cache-control": "no-store" if _PRIVATE.match(path) else "no-cache"}
+
+
+def check_body_headers(scope: Scope) -> None:
+    """Refuses a body by what its headers say of it."""
     if (encoded := _values(scope, b"content-encoding")) and encoded != ["identity"]:
         raise ApiError(415, "media_type", "the body is compressed", fix="send it plain")
     kind = "".join(_values(scope, b"content-type")).partition(";")[0].strip().casefold()
     if scope["method"] == "POST" and scope["path"].startswith("/v1/"):
         allowed = DATA_TYPES if scope["path"].startswith("/v1/teach") else ("application/json",)
-        if kind not in allowed and (kind or scope["path"] == "/v1/predict" or allowed is DATA_TYPES):
+        if kind not in allowed and (kind or scope["path"] in _CAPS or allowed is DATA_TYPES):
             raise ApiError(415, "media_type", "this content type is not accepted", fix=f"send {' or '.join(allowed)}")
     length = "".join(_values(scope, b"content-length"))
     if length.isdecimal() and int(length) > _cap(scope["path"]):
@@ -183,9 +197,7 @@ def _check_body_headers(scope: Scope) -> None:
 
 
 def _cap(path: str) -> int:
-    return {"/v1/predict": PREDICT_BYTES, "/v1/teach": TEACH_BYTES, "/v1/teach/check": TEACH_BYTES}.get(
-        path, SMALL_BYTES
-    )
+    return _CAPS.get(path, SMALL_BYTES)
 
 
 def _limited(receive: Receive, cap: int) -> Receive:

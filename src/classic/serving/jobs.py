@@ -3,7 +3,7 @@
 service/lock                      held by the one service over the store
 service/token                     what a request must bear
 service/audit.jsonl               what people decided
-service/tests/DIGEST.jsonl        test rows of the domain a version learned, if their owner lets the service keep them
+service/tests/DIGEST.SUM.jsonl    test rows of the domain a version learned, if their owner lets the service keep them
 service/incoming/                 uploads being checked; swept at every start
 service/jobs/ID/job.json          state; written whole, after every change
 service/jobs/ID/data/             the upload; deleted when the job ends, whichever way
@@ -123,16 +123,6 @@ class JobBook:
         """Where a job learns."""
         return self.path(job) / "branch"
 
-    def test_rows(self, digest: str) -> Path:
-        """The kept test rows of the domain a version learned, by the version's digest: numbers come again after a prune."""
-        return test_file(self.folder, digest)
-
-    def sweep_tests(self, digests: set[str]) -> None:
-        """Deletes the test rows of versions that are gone."""
-        for file in (self.folder / "tests").iterdir():
-            if file.stem not in digests:
-                file.unlink()
-
     # --- changing ---------------------------------------------------------------------------------------------------
 
     def prepare(self) -> str:
@@ -233,11 +223,6 @@ def lock_service(folder: Path) -> IO[str]:
             fix="end that one, or serve another store",
         ) from None
     return handle
-
-
-def test_file(folder: Path, digest: str) -> Path:
-    """Where a service's folder keeps the test rows of a version."""
-    return folder / "tests" / f"{digest}.jsonl"
 
 
 def read_token(folder: Path, given: str | None) -> str:

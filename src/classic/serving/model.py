@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 from classic.errors import InputError
 from classic.prediction.predictor import Predictor
 from classic.runtime.explaining import left_out, words_of
+from classic.runtime.sentences import sentences_of
 from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
+from classic.serving.schemas import MOST_SENTENCES
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
-from classic.types import Example, Prediction, Scenario, example_about
+from classic.types import Example, Found, Prediction, Scenario, example_about
 
 _MOST_WORK = 4096  # words times tokens: some sixty words; what costs more to explain is not explained
 _FRESH = 1.0  # seconds for which a forward pass says that the model answers
 _CHUNK = 8  # a batch is computed in pieces of like length: on a CPU padding costs more than small pieces do
+_FINDING = 3  # times the cost of reading a sentence: it is searched, and its aspects are judged
 _LONG_TEXT = 20_000  # characters beyond which counting tokens would hold up the loop
 
 
@@ -30,6 +34,19 @@ class Question:
     domain: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One sentence whose aspects are to be found and judged."""
+
+    sentence: str
+    min_confidence: float
+    domain: str | None = None
+
+
+Asked = Question | Search
+Answer = Prediction | list[Found]
+
+
 class Live:
     """The predictor in use, behind the micro-batcher.
 
@@ -38,7 +55,7 @@ class Live:
 
     def __init__(self, limits: BatchLimits, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
-        self.batcher: MicroBatcher[Predictor, Question, Prediction] = MicroBatcher(_compute, limits, telemetry)
+        self.batcher: MicroBatcher[Predictor, Asked, Answer] = MicroBatcher(_compute, limits, telemetry)
         self.predictor: Predictor | None = None
         self._probe: tuple[float, asyncio.Task[int]] | None = None
 
@@ -62,7 +79,27 @@ class Live:
     async def ask(self, predictor: Predictor, questions: Sequence[Question], seconds: float) -> list[Prediction]:
         """Predictions in the order of the questions."""
         tokens = await self._lengths(predictor, [question.example for question in questions])
-        return await self.batcher.ask(predictor, questions, tokens, seconds)
+        answers = await self.batcher.ask(predictor, questions, tokens, seconds)
+        return cast("list[Prediction]", answers)
+
+    async def find(
+        self, predictor: Predictor, texts: Sequence[str], min_confidence: float, domain: str | None, seconds: float
+    ) -> list[list[Found]]:
+        """The aspects of whole texts, judged. Sentences wait one by one: other people's questions come in between."""
+        found: list[list[Found]] = [[] for _ in texts]
+        long = sum(map(len, texts)) > _LONG_TEXT
+        pieces = await asyncio.to_thread(_sentences, texts) if long else _sentences(texts)
+        if len(pieces) > MOST_SENTENCES:
+            raise invalid(f"{len(pieces)} sentences in one request", fix=f"send at most {MOST_SENTENCES} at once")
+        if not pieces:
+            return found
+        tokens = await self._lengths(predictor, [Example(sentence, "") for _, _, sentence in pieces])
+        searches = [Search(sentence, min_confidence, domain) for _, _, sentence in pieces]
+        cost = [_FINDING * length for length in tokens]
+        answers = cast("list[list[Found]]", await self.batcher.ask(predictor, searches, cost, seconds))
+        for (row, offset, _), aspects in zip(pieces, answers, strict=True):
+            found[row] += [replace(each, start=each.start + offset, end=each.end + offset) for each in aspects]
+        return found
 
     async def _lengths(self, predictor: Predictor, examples: Sequence[Example]) -> Sequence[int]:
         lengths = predictor.learner.method.model.backbone.lengths
@@ -135,12 +172,24 @@ def as_question(sentence: str, aspect: str | tuple[int, int], domain: str | None
         raise invalid("an aspect cannot be judged", fix=error.fix, details=[detail(error.what, where=where)]) from None
 
 
-def _compute(predictor: Predictor, questions: Sequence[Question]) -> list[Prediction]:
-    """In the thread that computes."""
-    answers: dict[int, Prediction] = {}
-    for domain in {question.domain for question in questions}:
-        places = [place for place, question in enumerate(questions) if question.domain == domain]
-        examples = [questions[place].example for place in places]
-        found = predictor.stream(examples, domain=domain, batch_size=_CHUNK)
+def _sentences(texts: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(text, place in it, sentence) of all sentences."""
+    return [(row, start, sentence) for row, text in enumerate(texts) for start, sentence in sentences_of(text)]
+
+
+def _compute(predictor: Predictor, asked: Sequence[Asked]) -> list[Answer]:
+    """In the thread that computes: what can be answered together is."""
+    answers: dict[int, Answer] = {}
+    together: dict[tuple[str | None, float | None], list[int]] = {}
+    for place, each in enumerate(asked):
+        together.setdefault((each.domain, each.min_confidence if isinstance(each, Search) else None), []).append(place)
+    for (domain, least), places in together.items():
+        found: Iterable[Answer]
+        if least is None:
+            examples = [each.example for place in places if isinstance(each := asked[place], Question)]
+            found = predictor.stream(examples, domain=domain, batch_size=_CHUNK)
+        else:
+            texts = [each.sentence for place in places if isinstance(each := asked[place], Search)]
+            found = predictor.find(texts, min_confidence=least, domain=domain, batch_size=_CHUNK)
         answers |= dict(zip(places, found, strict=True))
-    return [answers[place] for place in range(len(questions))]
+    return [answers[place] for place in range(len(asked))]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 
+from classic.serving.batcher import ComputeError
+from classic.serving.problems import ApiError, bug
 from classic.serving.schemas import ErrorAnswer
 from classic.serving.service import Service
 
+Value = TypeVar("Value")
 _EVERYWHERE = (403, 500)
 _MEANINGS = {
     400: "The body is not what its headers say",
@@ -47,3 +53,28 @@ def the_service(request: Request) -> Service:
 
 
 TheService = Annotated[Service, Depends(the_service)]
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, Value], until: float) -> Value | None:
+    """The result of some work, or None if the client went away; then the work is dropped."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, timeout=max(0.0, until - time.monotonic()), return_when="FIRST_COMPLETED")
+        if not task.done():
+            if gone.done():
+                return None
+            raise TimeoutError
+        return task.result()
+    except TimeoutError:
+        raise ApiError(504, "deadline", "the answer was not ready in time", fix="ask again, or for less") from None
+    except ComputeError as error:
+        raise bug(error.cause) from None
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

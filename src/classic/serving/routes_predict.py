@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
@@ -17,9 +16,10 @@ from classic.serving import examples, versions
 from classic.serving.batcher import ComputeError
 from classic.serving.guard import PREDICT_BYTES, TEACH_BYTES
 from classic.serving.model import Question, as_question
-from classic.serving.problems import ApiError, bug, detail, invalid
-from classic.serving.routes import NeedsToken, TheService, answers
+from classic.serving.problems import ApiError, detail, invalid
+from classic.serving.routes import NeedsToken, TheService, answers, unless_gone
 from classic.serving.schemas import (
+    LEAST_CONFIDENCE,
     MOST_ASPECTS,
     MOST_EXPLAINED,
     MOST_IN_ALL,
@@ -34,10 +34,12 @@ from classic.serving.schemas import (
 from classic.serving.service import Service
 from classic.serving.uploads import MOST_ROWS
 from classic.systems.system import METHODS
-from classic.types import POLARITIES, Prediction, Scenario
+from classic.types import POLARITIES, Found, Prediction, Scenario
 
 router = APIRouter(tags=["try"])
-Value = TypeVar("Value")
+
+Answered = tuple[list[Prediction], list[list[tuple[int, int, float]] | None]]
+"""Predictions, and the words that spoke for each."""
 
 _READY_SECONDS = 5.0
 _EXAMPLE_SECONDS = 30.0
@@ -50,31 +52,40 @@ _EXAMPLE_SECONDS = 30.0
     dependencies=[NeedsToken],
 )
 async def predict(asked: PredictRequest, request: Request, service: TheService) -> Response:
-    """The polarity of each aspect of each sentence, by one version."""
+    """The polarity of each aspect of each sentence, by one version; where no aspects are given, of those it finds."""
     until = time.monotonic() + asked.deadline_ms / 1000
     predictor = service.live.get()
     questions = _questions(asked, predictor)
-    work = _answer(service, predictor, questions, asked.attributions, until)
-    found = await _unless_gone(request, work, until)
-    if found is None:
+    blank = [each.sentence for each in asked.inputs if each.aspects is None]
+    if blank:
+        must_find(predictor)
+
+    async def work() -> tuple[Answered, list[list[Found]]]:
+        said = await _answer(service, predictor, questions, asked.attributions, until)
+        found = await service.live.find(predictor, blank, LEAST_CONFIDENCE, asked.domain, until - time.monotonic())
+        return said, found
+
+    done = await unless_gone(request, work(), until)
+    if done is None:
         return Response(status_code=499)  # nobody is there to read it
-    said, words = found
-    pairs = zip(said, words, strict=True)
-    flat = iter([_aspect(prediction, word, asked.attributions) for prediction, word in pairs])
-    results = [{"aspects": [next(flat) for _ in each.aspects]} for each in asked.inputs]
+    (said, words), found = done
+    given = iter([as_answer(one, word, asked.attributions) for one, word in zip(said, words, strict=True)])
+    seen = iter(found)
+    results = [
+        {"aspects": [next(given) for _ in each.aspects] if each.aspects is not None else found_answers(next(seen))}
+        for each in asked.inputs
+    ]
     return JSONResponse({"version": predictor.version, "results": results})
 
 
 def _questions(asked: PredictRequest, predictor: Predictor) -> list[Question]:
-    total = sum(len(each.aspects) for each in asked.inputs)
+    total = sum(len(each.aspects or ()) for each in asked.inputs)
     most = MOST_EXPLAINED if asked.attributions else MOST_IN_ALL
     if total > most:
         raise invalid(f"{total} aspects in one request", fix=f"ask about at most {most} at once")
-    if asked.domain is None and predictor.learner.config.scenario is Scenario.TIL:
-        raise invalid("this store learns task-incrementally: it must be told the domain", fix="give the field domain")
-    if asked.domain is not None and asked.domain not in predictor.domains:
-        problem = [detail("the live version has not learned it", where="domain")]
-        raise invalid("this store does not know the domain", fix="see GET /v1/domains", details=problem)
+    if asked.attributions and any(each.aspects is None for each in asked.inputs):
+        raise invalid("only aspects that are given can be explained", fix="find them first, then ask about them")
+    check_domain(asked.domain, predictor)
     return [
         as_question(
             each.sentence,
@@ -83,13 +94,35 @@ def _questions(asked: PredictRequest, predictor: Predictor) -> list[Question]:
             f"inputs.{number}.aspects.{place}",
         )
         for number, each in enumerate(asked.inputs)
-        for place, aspect in enumerate(each.aspects)
+        for place, aspect in enumerate(each.aspects or ())
     ]
+
+
+def check_domain(domain: str | None, predictor: Predictor) -> None:
+    """Refuses a domain the store does not know, or the lack of one where it must be told."""
+    if domain is None and predictor.learner.config.scenario is Scenario.TIL:
+        raise invalid("this store learns task-incrementally: it must be told the domain", fix="give the field domain")
+    if domain is not None and domain not in predictor.domains:
+        problem = [detail("the live version has not learned it", where="domain")]
+        raise invalid("this store does not know the domain", fix="see GET /v1/domains", details=problem)
+
+
+def must_find(predictor: Predictor) -> None:
+    """Refuses a version that was taught without a finder."""
+    if not predictor.finds:
+        raise ApiError(
+            409,
+            "no_finder",
+            "the live version cannot find aspects: it was taught without a finder, or before there was one",
+            fix="name the aspects; a store that is made anew finds them itself",
+        )
 
 
 async def _answer(
     service: Service, predictor: Predictor, questions: list[Question], explain: bool, until: float
-) -> tuple[list[Prediction], list[list[tuple[int, int, float]] | None]]:
+) -> Answered:
+    if not questions:
+        return [], []
     said = await service.live.ask(predictor, questions, until - time.monotonic())
     words: list[list[tuple[int, int, float]] | None] = [None] * len(said)
     if explain:
@@ -98,36 +131,14 @@ async def _answer(
     return said, words
 
 
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, Value], until: float) -> Value | None:
-    """The result of some work, or None if the client went away; then the work is dropped."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(request))
-    try:
-        await asyncio.wait({task, gone}, timeout=max(0.0, until - time.monotonic()), return_when="FIRST_COMPLETED")
-        if not task.done():
-            if gone.done():
-                return None
-            raise TimeoutError
-        return task.result()
-    except TimeoutError:
-        raise ApiError(504, "deadline", "the answer was not ready in time", fix="ask again, or for less") from None
-    except ComputeError as error:
-        raise bug(error.cause) from None
-    finally:
-        task.cancel()
-        gone.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None, explain: bool) -> dict[str, Any]:
+def as_answer(prediction: Prediction, words: list[tuple[int, int, float]] | None, explain: bool) -> dict[str, Any]:
+    """An aspect as it is answered."""
     shares = dict(zip(map(str, POLARITIES), prediction.probabilities, strict=True))
     return {
         "aspect": prediction.aspect,
         "span": prediction.span,
+        "confidence": None,
+        "sentence": None,
         "polarity": str(prediction.polarity),
         "probabilities": shares,
         "nearest_domain": prediction.nearest_domain,
@@ -136,6 +147,17 @@ def _aspect(prediction: Prediction, words: list[tuple[int, int, float]] | None, 
         "words": None if words is None else [{"start": s, "end": e, "weight": weight} for s, e, weight in words],
         "too_long_to_explain": explain and words is None,
     }
+
+
+def found_answers(found: Sequence[Found]) -> list[dict[str, Any]]:
+    """Aspects that were found, each with its place in the whole text, and that of the sentence it was judged by."""
+    answers = []
+    for each in found:
+        said = each.prediction
+        first = each.start - (said.span[0] if said.span else 0)
+        place = {"span": (each.start, each.end), "sentence": (first, first + len(said.sentence))}
+        answers.append(as_answer(said, None, False) | place | {"confidence": each.confidence})
+    return answers
 
 
 @router.get("/v1/domains", response_model=DomainsAnswer, responses=answers(401), dependencies=[NeedsToken])
@@ -155,7 +177,7 @@ async def example_reviews(request: Request, service: TheService) -> Response:
     """Reviews to try the live version with, which it answers rightly; none of what people taught."""
     predictor = service.live.get()
     if service.examples is None or service.examples[0] is not predictor:
-        found = await _unless_gone(request, examples.examples(service.live), time.monotonic() + _EXAMPLE_SECONDS)
+        found = await unless_gone(request, examples.examples(service.live), time.monotonic() + _EXAMPLE_SECONDS)
         if found is None:
             return Response(status_code=499)
         service.examples = predictor, found
@@ -175,6 +197,7 @@ async def status(service: TheService) -> dict[str, Any]:
         "domains": learned,
         "method": store.settings["system"]["method"],
         "scenario": store.settings["system"]["scenario"],
+        "finds": predictor is not None and predictor.finds,
         "keeps_texts": METHODS[store.settings["system"]["method"]].build.keeps_data,
         "ready": predictor is not None and not service.draining,
         "batching": config.limits.together,

@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from classic.data.readers.row import MAX_TEXT
 
 MOST_INPUTS, MOST_ASPECTS, MOST_IN_ALL, MOST_EXPLAINED = 256, 64, 1024, 16
+MOST_SENTENCES, MOST_SUMMARISED = 2048, 20_000
+LEAST_CONFIDENCE = 0.5
 
 
 def _plain(text: str) -> str:
@@ -43,10 +45,10 @@ class Span(_Request):
 
 
 class PredictInput(_Request):
-    """A sentence and its aspects."""
+    """A sentence and its aspects; a text of any number of sentences where they are to be found."""
 
     sentence: Text
-    aspects: Annotated[list[Text | Span], Field(min_length=1, max_length=MOST_ASPECTS)]
+    aspects: Annotated[list[Text | Span], Field(min_length=1, max_length=MOST_ASPECTS)] | None = None
 
 
 class PredictRequest(_Request):
@@ -56,6 +58,50 @@ class PredictRequest(_Request):
     domain: DomainName | None = None
     attributions: Annotated[bool, Field(strict=True)] = False
     deadline_ms: Annotated[int, Field(ge=100, le=60_000, strict=True)] = 10_000
+
+
+Deadline = Annotated[int, Field(ge=100, le=60_000, strict=True)]
+Confidence = Annotated[float, Field(ge=0, le=1, strict=True)]
+Cell = Annotated[str, Field(max_length=1000), AfterValidator(_plain)]
+
+
+class FindRequest(_Request):
+    """Whole reviews, whose aspects are to be found and judged."""
+
+    texts: Annotated[list[Text], Field(min_length=1, max_length=MOST_INPUTS)]
+    domain: DomainName | None = None
+    min_confidence: Confidence = LEAST_CONFIDENCE
+    deadline_ms: Deadline = 10_000
+
+
+class FoundAspect(_Request):
+    """An aspect of a review, as `find` answered it; the sentence it stands in, and its place there."""
+
+    aspect: Cell
+    sentence: Cell
+    start: Place
+    end: Place
+    confidence: Confidence
+    polarity: Polarities
+    probability: Confidence
+    unfamiliar: Annotated[bool, Field(strict=True)] = False
+
+
+class SummaryRow(_Request):
+    """A review that was read: where it stands, when, of what, and what was found in it."""
+
+    line: Annotated[int, Field(ge=0, lt=10**9, strict=True)]
+    date: Cell | None = None
+    product: Cell | None = None
+    aspects: Annotated[list[FoundAspect], Field(max_length=MOST_ASPECTS)]
+
+
+class SummaryRequest(_Request):
+    """What was found in the reviews of one file."""
+
+    title: Annotated[Cell, Field(min_length=1)]
+    source: Annotated[Cell, Field(min_length=1)]
+    rows: Annotated[list[SummaryRow], Field(min_length=1, max_length=MOST_SUMMARISED)]
 
 
 class PublishRequest(_Request):
@@ -110,6 +156,8 @@ class Probabilities(BaseModel):
 class AspectAnswer(BaseModel):
     aspect: str
     span: tuple[int, int] | None
+    confidence: float | None
+    sentence: tuple[int, int] | None
     polarity: Polarities
     probabilities: Probabilities
     nearest_domain: str
@@ -126,6 +174,13 @@ class PredictResult(BaseModel):
 class PredictAnswer(BaseModel):
     version: int
     results: list[PredictResult]
+
+
+class SummaryAnswer(BaseModel):
+    version: int
+    summary: dict[str, Any]
+    html: str
+    csv: str
 
 
 class ExampleReview(BaseModel):
@@ -187,6 +242,7 @@ class StatusAnswer(BaseModel):
     domains: int
     method: str
     scenario: str
+    finds: bool
     keeps_texts: bool
     ready: bool
     batching: bool

@@ -16,6 +16,7 @@ from classic.serving.app import create_app
 from classic.serving.connections import ACCEPTS, Connection, Crowd
 from classic.serving.guard import LOOPBACK
 from classic.serving.service import Service, ServiceConfig
+from classic.serving.shedding import Shedder
 from classic.store.store import Store
 
 _DRAIN_SECONDS = 10
@@ -43,10 +44,11 @@ def serve(store: Store, config: ServiceConfig, host: str, port: int, tell: Calla
 
 async def _serve(store: Store, config: ServiceConfig, listener: socket.socket, tell: Callable[[str], None]) -> None:
     service = Service(store, config)
+    shedder = Shedder(config.access, service.live.batcher.admit, service.telemetry)
     server = _Server(
         uvicorn.Config(
             create_app(service),
-            http=type("Connection", (Connection,), {"crowd": Crowd()}),
+            http=type("Connection", (Connection,), {"crowd": Crowd(), "shedder": shedder}),
             backlog=ACCEPTS,
             lifespan="off",  # an error at the start is told like any other, not as a traceback
             log_config=None,

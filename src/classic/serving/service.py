@@ -15,6 +15,7 @@ from classic.prediction.predictor import Predictor
 from classic.serving.batcher import BatchLimits
 from classic.serving.guard import Access
 from classic.serving.jobs import Job, JobBook, lock_service
+from classic.serving.kept import keep_rows, kept_rows, sweep_rows
 from classic.serving.model import Live, load_predictor
 from classic.serving.problems import ApiError, invalid
 from classic.serving.supervisor import Teaching, job_folder
@@ -61,12 +62,13 @@ class Service:
         self.teaching = Teaching(store, self.book, self.live, self.telemetry, config.teach_memory)
         self.draining = False
         self.examples: tuple[Predictor, list[dict[str, Any]]] | None = None  # to try a model with, and the model
+        self.summarising = asyncio.Lock()
         self._caretaker: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Loads the model, takes up an unfinished job, begins to answer."""
         self.live.batcher.start()
-        self.book.sweep_tests({self.store.digest(number) for number in self.store.numbers()})
+        sweep_rows(self.book.folder, {self.store.digest(number) for number in self.store.numbers()})
         self.live.exchange(await asyncio.to_thread(load_predictor, self.store, self.store.current))
         await self.teaching.resume()
         self._caretaker = asyncio.create_task(self._take_care())
@@ -175,9 +177,11 @@ class Service:
         package's test rows were then among those that were trained on.
         """
         for version in self.store.chain():
-            file = self.book.test_rows(self.store.digest(version.number))
-            if version.domain not in DEMO_DOMAINS or file.is_file():
+            digest = self.store.digest(version.number)
+            if version.domain not in DEMO_DOMAINS or kept_rows(self.book.folder, digest):
                 continue
             demo = load_demo(version.domain)
             if version.record["data"] == task_hash(demo):
-                write_examples(demo.test, file)
+                rows = self.book.folder / "incoming" / f"{digest}.jsonl"
+                write_examples(demo.test, rows)
+                keep_rows(self.book.folder, digest, rows)

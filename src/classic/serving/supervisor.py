@@ -14,6 +14,7 @@ from typing import Any
 from classic.errors import StaleError, StoreError
 from classic.serving.events import Watchers
 from classic.serving.jobs import Job, JobBook, now
+from classic.serving.kept import keep_rows
 from classic.serving.model import Live, load_predictor
 from classic.serving.problems import ApiError, explain
 from classic.serving.telemetry import Telemetry
@@ -190,7 +191,7 @@ class Teaching:
             self.store.write_scores(number, self.store.read_scores(number) | result["counted"])
         kept = self.book.path(job) / "test.jsonl"
         if kept.is_file():
-            kept.replace(self.book.test_rows(digest))
+            keep_rows(self.book.folder, digest, kept)
         self.live.exchange(predictor)
         reason = job.override["reason"] if job.override else None
         entry = {"job": job.id, "version": number, "before": job.base, "domain": job.domain}

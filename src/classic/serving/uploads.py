@@ -1,4 +1,4 @@
-"""Uploads: every row looked at, the good and the bad, before anything starts."""
+"""Uploads: every row looked at, the good and the bad, before anything starts. A file is read once."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from classic.data.check import check
+from classic.data.check import check_rows
 from classic.data.drafts import Draft, faulty_field, read_drafts
-from classic.data.readers import detect_format
-from classic.data.tasks import load_task
+from classic.data.readers import Row, detect_format
+from classic.data.tasks import split_task
 from classic.errors import DataError, InputError
 from classic.learning.teach import check_task
 from classic.serving.problems import detail, invalid, problem_of
-from classic.types import POLARITIES, Task
+from classic.types import POLARITIES, Example, Task
 
 MOST_ROWS = 50_000
 _MOST_LISTED = 5_000
 _MOST_FINDINGS = 200
 _MOST_DETAILS = 100
-_TEXT_FORMATS = frozenset({"authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "pyabsa"})
+_TEXT_FORMATS = frozenset({"authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list", "pyabsa", "tuples"})
 _FIELDS = ("sentence", "aspect", "polarity", "start", "end")
 
 
 def preview(path: Path) -> dict[str, Any]:
     """All that is known of an upload; see `POST /v1/teach/check`."""
     rows: list[dict[str, Any]] = []
+    good: list[Row] = []
     counts: Counter[str] = Counter()
     total = bad = more = 0
     problem: dict[str, Any] | None = None
@@ -39,6 +40,7 @@ def preview(path: Path) -> dict[str, Any]:
             if draft.error:
                 bad += 1
             elif draft.example:
+                good.append(Row(draft.example, draft.line))
                 counts[str(draft.example.polarity)] += 1
             if total <= _MOST_LISTED or draft.error:
                 rows.append(_row(draft))
@@ -50,11 +52,11 @@ def preview(path: Path) -> dict[str, Any]:
         problem = _problem(f"the file has {total:,} rows, and {MOST_ROWS:,} may be sent at once", fix="split it")
     findings: list[dict[str, Any]] = []
     if problem is None and not bad:
-        refused = _refusal(load_task("new", path))
+        refused = _refusal(split_task("new", (row.example for row in good)))
         if refused:
             problem = _problem(refused[0], fix=refused[1])
         else:
-            findings = _findings(path)
+            findings = _findings(good)
     return {
         "format": form,
         "usable": problem is None and not bad,
@@ -75,6 +77,7 @@ def read_upload(domain: str, path: Path) -> Task:
         ApiError: 422, with the places of the bad rows.
     """
     details: list[dict[str, Any]] = []
+    good: list[Example] = []
     total = 0
     try:
         _text_format(path)
@@ -82,16 +85,17 @@ def read_upload(domain: str, path: Path) -> Task:
             total += 1
             if total > MOST_ROWS:
                 raise invalid(f"the file has more than {MOST_ROWS:,} rows", fix="split it")
-            if draft.error and len(details) < _MOST_DETAILS:
+            if draft.example:
+                good.append(draft.example)
+            elif draft.error and len(details) < _MOST_DETAILS:
                 details.append(_detail(draft.error))
-        if not details:
-            task = load_task(domain, path)
     except DataError as error:
         details.append(_detail(error))
     if details:
         raise invalid(
             "rows of the file cannot be used", fix="mend them; POST /v1/teach/check shows them all", details=details
         )
+    task = split_task(domain, good)
     if refused := _refusal(task):
         raise invalid(refused[0], fix=refused[1])
     return task
@@ -107,8 +111,8 @@ def _text_format(path: Path) -> str:
         raise DataError(
             f"{form} is not accepted over HTTP: a small file of it may hold very much",
             path=path.name,
-            expected="text: CSV, TSV, JSONL or XML",
-            fix="convert it to CSV, or teach it with `classic learn` on the machine itself",
+            expected="text, as CSV, JSONL or XML",
+            fix="save it as CSV, or use `classic learn` on the machine itself",
         )
     return form
 
@@ -151,8 +155,8 @@ def _detail(error: DataError) -> dict[str, Any]:
     return detail(problem_of(error), line=error.line, column=error.column)
 
 
-def _findings(path: Path) -> list[dict[str, Any]]:
-    worth = [finding for finding in check(path).findings if finding.severity != "info"]
+def _findings(rows: list[Row]) -> list[dict[str, Any]]:
+    worth = [finding for finding in check_rows("new", rows).findings if finding.severity != "info"]
     return [
         {"kind": finding.kind, "severity": finding.severity, "line": finding.line, "message": finding.message}
         for finding in worth[:_MOST_FINDINGS]

@@ -8,6 +8,7 @@ from typing import Any
 
 from classic.serving.gate import scores
 from classic.serving.jobs import JobBook
+from classic.serving.kept import kept_rows
 from classic.store.store import Store
 from classic.store.versions import Version
 
@@ -24,7 +25,7 @@ def domains(store: Store, live: int, book: JobBook) -> list[dict[str, Any]]:
             "examples": sum(version.record["counts"]["train"].values()),
             "learned": tested(store, version, version),
             "now": tested(store, store.version(live), version),
-            "keeps_test": book.test_rows(store.digest(version.number)).is_file(),
+            "keeps_test": kept_rows(book.folder, store.digest(version.number)) is not None,
         }
         for version in store.chain(live)
     ]

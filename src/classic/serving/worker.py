@@ -74,7 +74,8 @@ def teach_job(folder: Path) -> None:
     from classic.learning.learner import load_learner
     from classic.learning.teach import teach
     from classic.serving.gate import compare
-    from classic.serving.jobs import Job, JobBook, test_file
+    from classic.serving.jobs import Job, JobBook
+    from classic.serving.kept import kept_rows
     from classic.store.store import Store
 
     fcntl.flock((folder / "lock").open("a"), fcntl.LOCK_EX)  # a predecessor whose service was killed may still be dying
@@ -85,8 +86,8 @@ def teach_job(folder: Path) -> None:
     store = Store.open(folder / "branch")
     learner = load_learner(store)
     version, learner = teach(store, task, watcher=Reporter(learner), learner=learner)
-    kept = {each.number: test_file(service, store.digest(each.number)) for each in store.chain()}
-    tests = {number: file for number, file in kept.items() if file.is_file()}
+    kept = {each.number: kept_rows(service, store.digest(each.number)) for each in store.chain()}
+    tests = {number: file for number, file in kept.items() if file is not None}
     gate, counted = compare(store, learner, task, tests, job.margin)
     if job.keep_test and task.test:
         write_examples(task.test, folder / "test.jsonl")

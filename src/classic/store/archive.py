@@ -20,10 +20,10 @@ from pathlib import Path
 
 from classic.errors import InputError, StoreError
 from classic.files import sync_folder
-from classic.store.manifest import CONTENT
+from classic.store.manifest import CONTENT, FINDER
 from classic.store.store import Store
 
-_FILES = (*CONTENT, "manifest.json", "run.json")
+_FILES = (*CONTENT, FINDER, "manifest.json", "run.json")
 _DAMAGED = (zipfile.BadZipFile, OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError, struct.error)
 _MOST_ENTRIES = 5_000  # a thousand domains
 _MOST_TEXT = 1 << 20  # bytes of a file that is neither tensors nor a record; methods that keep texts have them in these
@@ -130,9 +130,8 @@ def _extract(archive: zipfile.ZipFile, file: Path, staging: Path) -> None:
     if len(names) > _MOST_ENTRIES:
         raise StoreError(f"{file} holds {len(names):,} files, more than any store of ours", fix="do not use this file")
     for entry in entries:
-        most = {"delta.safetensors": entry.file_size, "record.json": _MOST_RECORD}.get(
-            Path(entry.filename).name, _MOST_TEXT
-        )
+        own = {"delta.safetensors": entry.file_size, FINDER: entry.file_size, "record.json": _MOST_RECORD}
+        most = own.get(Path(entry.filename).name, _MOST_TEXT)
         if entry.file_size > most:
             raise StoreError(f"{file} holds {entry.filename} of more than {most:,} bytes", fix="do not use this file")
     claimed = sum(entry.file_size for entry in entries)

@@ -38,9 +38,15 @@ def delete_domain(store: Store, domain: str) -> Deletion:
     """Forgets a domain. May be repeated after a kill: what is done already is found done.
 
     Raises:
+        BusyError: If another process is changing the store.
         InputError: If nothing in the store bears this name.
         StoreError: If the store is not, to the bit, what it was before the domain.
     """
+    with store.lock():  # all of it: what another one published meanwhile would go unseen
+        return _delete(store, domain)
+
+
+def _delete(store: Store, domain: str) -> Deletion:
     chain = store.chain()
     place = next((place for place, version in enumerate(chain) if version.domain == domain), None)
     aside = [number for number in store.numbers() if number and store.version(number).domain == domain]

@@ -13,6 +13,7 @@ from classic.errors import StoreError
 from classic.files import json_bytes, sha256
 
 CONTENT = ("delta.safetensors", "record.json", "card.md")
+FINDER = "finder.safetensors"  # of a store that finds aspects
 _MOST_SEALED = 1 << 20
 _RECORD = {"domains": list, "classes": list, "temperature": list, "counts": dict, "scores": dict, "data": str}
 RESTORE = "roll back to an earlier version or restore a backup"
@@ -28,7 +29,7 @@ def fits(manifest: dict[str, Any], number: int) -> bool:
     if manifest.keys() != {"version", "parent", "files"} or manifest["version"] != number:
         return False
     files, parent = manifest["files"], manifest["parent"]
-    if not isinstance(files, dict) or files.keys() != set(CONTENT):
+    if not isinstance(files, dict) or files.keys() - {FINDER} != set(CONTENT):
         return False
     if any(not isinstance(promise, dict) or promise.keys() != {"sha256", "bytes"} for promise in files.values()):
         return False
@@ -52,15 +53,18 @@ def check_file(file: Path, manifest: dict[str, Any]) -> None:
         )
 
 
-def contents_of(stored: dict[str, Any], record: dict[str, Any], card: str) -> dict[str, bytes]:
+def contents_of(
+    stored: dict[str, Any], record: dict[str, Any], card: str, finder: dict[str, Any] | None = None
+) -> dict[str, bytes]:
     """The files of a version, as bytes."""
     from safetensors.torch import save
 
-    return {
+    contents = {
         "delta.safetensors": save(stored, metadata={"format": "pt"}),
         "record.json": json_bytes(record),
         "card.md": card.encode(),
     }
+    return contents if finder is None else contents | {FINDER: save(finder, metadata={"format": "pt"})}
 
 
 def promises_of(contents: dict[str, bytes]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
     store.json              what the store learns with: system, seed, encoder
     versions/0000/          the untaught model
-    versions/0003/          delta.safetensors, record.json, card.md, manifest.json, run.json
+    versions/0003/          delta.safetensors, record.json, card.md, manifest.json, run.json; finder.safetensors if it finds
     current                 number and manifest's sha256 of the version in use; the only thing that ever changes
     scores/0003.json        scores of a version on data sets it was evaluated on, numbers only
     work/                   checkpoint of a domain in training; gone when it is published
@@ -19,6 +19,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,8 @@ _UNFINISHED = {"versions", "lock", "work", "current", ".current.tmp", ".store.js
 
 class Store(Versions):
     """A store on disk, to read and to change. `publish`, `rollback` and `prune` take the lock."""
+
+    _holder: int | None = None  # the thread that has the lock
 
     # --- making -----------------------------------------------------------------------------------------------------
 
@@ -70,7 +73,10 @@ class Store(Versions):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """One writer at a time; the system takes the lock back when its holder dies."""
+        """One writer at a time; the system takes the lock back when its holder dies. Who holds it may take it again."""
+        if self._holder == threading.get_ident():
+            yield
+            return
         with writing(self.path):
             opened = (self.path / "lock").open("a+")
         with opened as handle:
@@ -80,9 +86,20 @@ class Store(Versions):
                 raise BusyError(
                     f"{self.path} is busy: another process is changing it", fix="wait for it to end"
                 ) from None
-            yield
+            self._holder = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = None
 
-    def publish(self, tensors: dict[str, Any], record: dict[str, Any], run: dict[str, Any], card: str) -> Version:
+    def publish(
+        self,
+        tensors: dict[str, Any],
+        record: dict[str, Any],
+        run: dict[str, Any],
+        card: str,
+        finder: dict[str, Any] | None = None,
+    ) -> Version:
         """Adds a version grown from the current one and moves the pointer. The caller holds the lock.
 
         Either the old version stays in use or the new one is whole and on disk; a crash leaves nothing between.
@@ -91,7 +108,7 @@ class Store(Versions):
 
         parent = self.current
         stored = difference(tensors, self.tensors(parent))
-        contents = contents_of(stored, record | {"parent": parent}, card)
+        contents = contents_of(stored, record | {"parent": parent}, card, finder)
         number = self._find(parent, contents)
         if number is None:
             number = max(self.numbers()) + 1
@@ -166,6 +183,9 @@ class Store(Versions):
                 (self.path / "scores" / f"{number:04d}.json").unlink(missing_ok=True)
                 self._folder(number).rename(self.path / "versions" / f".{number:04d}.{uuid.uuid4().hex}")
             sync_folder(self.path / "versions")
+            for export in (self.path / "exports").glob("*"):
+                if export.name not in {f"{number:04d}" for number in kept}:  # it has the forgotten weights in it
+                    shutil.rmtree(export)
             self.sweep()
             self.discard_work()
             return gone

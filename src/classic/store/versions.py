@@ -11,7 +11,7 @@ from typing import Any, Self
 from classic.errors import InputError, StoreError
 from classic.files import json_bytes, sha256
 from classic.store.manifest import (
-    CONTENT,
+    FINDER,
     RESTORE,
     check_file,
     check_record,
@@ -68,7 +68,8 @@ class Versions:
                     f"{path} is an exported folder, not a store",
                     fix="`classic predict` and `classic evaluate` take it; for the rest name the store it was made of",
                 )
-            raise StoreError(f"{path} is not a store: it has no store.json", fix="make one with `classic learn`")
+            what = f"{path} is not a store: it has no store.json" if path.exists() else f"there is no store {path}"
+            raise StoreError(what, fix="check the path, or make a store with `classic learn`")
         settings = read_object(file)
         if settings.get("format") != FORMAT:
             raise StoreError(
@@ -173,12 +174,28 @@ class Versions:
                 raise StoreError(f"{file} holds no model of ours ({error})", fix="do not use this store") from None
         return tensors
 
+    def finder(self, number: int | None = None) -> dict[str, Any] | None:
+        """The finder of a version, its file checked first; None if it has none."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load
+
+        number = self.current if number is None else number
+        manifest = self._manifest(number)
+        if FINDER not in manifest["files"]:
+            return None
+        file = self._folder(number) / FINDER
+        check_file(file, manifest)
+        try:
+            return load(file.read_bytes())
+        except SafetensorError as error:
+            raise StoreError(f"{file} holds no finder of ours ({error})", fix="do not use this store") from None
+
     # --- trust ------------------------------------------------------------------------------------------------------
 
     def check_version(self, number: int) -> dict[str, Any]:
         """Checks one version's files against its manifest, and its parent's manifest against its word; returns it."""
         manifest = self._manifest(number)
-        for name in CONTENT:
+        for name in manifest["files"]:
             check_file(self._folder(number) / name, manifest)
         parent = manifest["parent"]
         if parent is not None:
@@ -210,7 +227,11 @@ class Versions:
             self.check_version(number)
             check_sealed(self._folder(number) / "run.json")
             check_sealed(self.path / "scores" / f"{number:04d}.json")
-            extra = {entry.name for entry in self._folder(number).iterdir()} - {*CONTENT, "manifest.json", "run.json"}
+            extra = {entry.name for entry in self._folder(number).iterdir()} - {
+                *self._manifest(number)["files"],
+                "manifest.json",
+                "run.json",
+            }
             if extra:
                 raise StoreError(
                     f"{self._folder(number)} holds files that do not belong there: {sorted(extra)}", fix="delete them"

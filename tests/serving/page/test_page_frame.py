@@ -24,6 +24,8 @@ def tour(page: Page) -> Iterator[str]:
         page.locator("#words .word").filter(has_text=word).click()
     expect(page.get_by_role("article")).to_have_count(2)
     yield "try, answered"
+    go(page, "Overview")
+    yield "overview"
     go(page, "Teach")
     expect(page.get_by_role("button", name="headphones")).to_be_visible()
     yield "teach, empty"

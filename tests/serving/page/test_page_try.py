@@ -164,7 +164,7 @@ def test_a_store_that_has_learned_nothing_says_so(
 ) -> None:
     open_or_create(tmp_path / "new.store", quick_system)
     page = visit(site(tmp_path / "new.store"))
-    expect(page.get_by_text("It has not learned anything yet.")).to_be_visible()
+    expect(page.locator("#answers-state")).to_contain_text("It has not learned anything yet.")
     page.get_by_role("link", name="Teach it a domain").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Teach it a new domain")
     go(page, "Inspect")

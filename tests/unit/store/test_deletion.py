@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def test_the_service_forgets_it_too(stores: tuple[Store, dict[str, bytes]], caps
         (service / "jobs" / job / "job.json").write_text(json.dumps({"domain": domain, "state": state}))
     (service / "tests").mkdir()
     for number in (1, 2):
-        (service / "tests" / f"{store.digest(number)}.jsonl").write_text('{"sentence": "a kept row"}\n')
+        (service / "tests" / f"{store.digest(number)}.{'0' * 64}.jsonl").write_text('{"sentence": "a kept row"}\n')
     entries = [{"action": "publish", "domain": name, "reason": None} for name in ("screen", NAME)]
     (service / "audit.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries) + '{"half')
     monkeypatch.setattr(
@@ -117,7 +118,7 @@ def test_the_service_forgets_it_too(stores: tuple[Store, dict[str, bytes]], caps
     said = json.loads(capsys.readouterr().out)
     assert ended.value.code == 0 and said["name_still_in"] == [] and said["again"] == ["lens"]
     assert [path.name for path in (service / "jobs").iterdir()] == ["b" * 32]
-    assert [path.stem for path in (service / "tests").iterdir()] == [store.digest(1)]
+    assert [path.name.split(".")[0] for path in (service / "tests").iterdir()] == [store.digest(1)]
     lines = (service / "audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["domain"] for line in lines] == ["screen", None]
 
@@ -133,3 +134,35 @@ def test_it_is_refused_while_a_service_runs_or_teaches_it(stores: tuple[Store, d
     (service / "jobs" / ("c" * 32) / "job.json").write_text(json.dumps({"domain": NAME, "state": "running"}))
     with pytest.raises(InputError, match="being taught"):
         forget_domain(service, NAME, set())
+
+
+def test_nobody_publishes_between_the_steps_of_a_deletion(
+    stores: tuple[Store, dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another process published there would go, and nobody would be told."""
+    store, prune, refused = stores[0], Store.prune, []
+
+    def between(self: Store) -> list[int]:
+        try:
+            with Store.open(store.path).lock():
+                pass
+        except BusyError:
+            refused.append(True)
+        return prune(self)
+
+    monkeypatch.setattr(Store, "prune", between)
+    delete_domain(store, NAME)
+    assert refused == [True]
+
+    def as_another_thread() -> None:
+        with pytest.raises(BusyError), store.lock():
+            pass
+        refused.append(True)
+
+    with store.lock(), store.lock():  # who holds the lock may take it again, and gives it back once
+        thread = threading.Thread(target=as_another_thread)
+        thread.start()
+        thread.join()
+    assert refused == [True, True]  # another thread is another one, with the same object, too
+    with Store.open(store.path).lock():
+        pass

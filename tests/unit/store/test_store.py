@@ -164,6 +164,16 @@ def test_prune_leaves_a_store_that_never_learned_the_domain(store: Store, tmp_pa
     assert publish(store, "next", 6) == 2
 
 
+def test_prune_forgets_the_exports_of_what_is_gone(store: Store) -> None:
+    """They are made for quick answers, and hold the weights of every domain up to theirs."""
+    for number in (1, 2):
+        (store.path / "exports" / f"{number:04d}").mkdir(parents=True)
+        (store.path / "exports" / f"{number:04d}" / "model.onnx").write_bytes(b"weights")
+    store.rollback(1)
+    assert store.prune() == [2, 3]
+    assert [entry.name for entry in (store.path / "exports").iterdir()] == ["0001"]
+
+
 def test_a_prune_that_was_killed_can_be_finished(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.rollback(1)
     publish(store, "other", 5)

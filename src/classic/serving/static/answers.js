@@ -26,9 +26,16 @@ export function answerCard(text, name, aspect, { remove, stop, correct, correcte
     unsure || answer.unfamiliar ? doubts(answer, unsure) : null,
     h("dl", { class: "shares" }, POLARITIES.map((polarity) => share(polarity, answer.probabilities[polarity]))),
     why,
-    answer.nearest_domain && !answer.unfamiliar ? h("p", { class: "hint" }, "Resembles ", h("b", {}, answer.nearest_domain), ".") : null,
+    aspect.found || !answer.unfamiliar ? origin(aspect) : null,
     answer.truncated ? h("p", { class: "hint" }, "The text is longer than the model reads; its end was left out.") : null,
     correction(answer.polarity, corrected, correct));
+}
+
+/** Where an answer comes from; and the way to its explanation, where that is not looked for by itself. */
+function origin({ answer, found, why }) {
+  return h("p", { class: "hint why" },
+    h("span", {}, found ? `Found by itself (${percent(answer.confidence)} sure). ` : null, answer.unfamiliar ? null : ["Resembles ", h("b", {}, answer.nearest_domain), "."]),
+    why?.state === "offered" ? h("button", { type: "button", class: "small", "aria-label": `Why is ${answer.aspect} ${answer.polarity}?`, on: { click: why.again } }, "Why?") : null);
 }
 
 function doubts({ probabilities, polarity, nearest_domain: domain, unfamiliar }, unsure) {

@@ -12,6 +12,7 @@ export class Problem extends Error {
 
 const HUNG = { code: "hung", message: "the service has not answered for some seconds", fix: "look whether it is busy or hangs" };
 const OFFLINE = { code: "offline", message: "the service does not answer", fix: "look whether it is still running" };
+const PATIENCE = 20; // times a full queue is waited for by somebody who has many questions
 const TRIES = 3; // of a request that was refused because the queue is full
 
 /** A JSON answer. `body` is an object to send as JSON, or bytes or text together with `type`. */
@@ -30,6 +31,27 @@ export async function request(path, { method, body, type, signal, patience } = {
     const problem = await explain(response);
     if (problem.status !== 429 || attempt === TRIES) throw problem;
     await pause(1000 * Math.min(problem.retryAfter ?? 1, 10), signal);
+  }
+}
+
+/**
+ * Asks about many rows together. What the service refuses is found by asking for less; a full queue is waited for.
+ * @param {(rows: object[]) => Promise<object[]>} ask  gives an answer for each row
+ * @param {(row: object, problem: Problem) => object} refused  the answer for a row that is refused by itself
+ */
+export async function askPatiently(rows, ask, refused, signal) {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await ask(rows);
+    } catch (problem) {
+      if (problem.status === 422 && rows.length > 1) {
+        const half = rows.length >> 1;
+        return [...(await askPatiently(rows.slice(0, half), ask, refused, signal)), ...(await askPatiently(rows.slice(half), ask, refused, signal))];
+      }
+      if (problem.status === 422) return [refused(rows[0], problem)];
+      if (![429, 504].includes(problem.status) || tried === PATIENCE) throw problem;
+      await pause(2000, signal);
+    }
   }
 }
 

@@ -3,12 +3,13 @@
 import { byId, put, show } from "./dom.js";
 import { count } from "./format.js";
 import * as inspect from "./inspect.js";
+import * as overview from "./overview.js";
 import { onStatus, refresh } from "./status.js";
 import { sentence } from "./talk.js";
 import * as teach from "./teach.js";
 import * as trying from "./try.js";
 
-const SCREENS = { try: trying, teach, inspect };
+const SCREENS = { try: trying, overview, teach, inspect };
 let shown = null;
 
 /** Shows the screen the address names; every screen has start(), enter(), leave() and look(status). */

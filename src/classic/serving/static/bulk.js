@@ -1,6 +1,6 @@
 // A file of reviews in, a CSV of answers out. The file is read here; the service is asked a few rows at a time.
 
-import { call, pause } from "./api.js";
+import { askPatiently, call } from "./api.js";
 import { byId, h, put } from "./dom.js";
 import { count, roughly } from "./format.js";
 import { mappingForm } from "./mapping.js";
@@ -9,7 +9,6 @@ import { save, sorry } from "./talk.js";
 
 const TOGETHER = 32; // rows in a request
 const LONGEST = 10000; // characters of a text
-const PATIENCE = 20; // times a full queue is waited for
 const ANSWER = ["polarity", "positive", "negative", "neutral", "nearest_domain", "unfamiliar", "version", "problem"];
 
 /**
@@ -83,22 +82,13 @@ function wrong({ sentence, aspect }) {
 
 /** [row, cells] of each; what the service refuses is found by asking for less. */
 async function askGood(rows, domain, signal) {
-  const body = { inputs: rows.map(({ sentence, aspect }) => ({ sentence, aspects: [aspect] })), deadline_ms: 60000 };
-  if (domain) body.domain = domain;
-  for (let tried = 1; ; tried++) {
-    try {
-      const { version, results } = await call("/v1/predict", { body, signal });
-      return rows.map((row, number) => [row, cells(results[number].aspects[0], version)]);
-    } catch (problem) {
-      if (problem.status === 422 && rows.length > 1) {
-        const half = rows.length >> 1;
-        return [...(await askGood(rows.slice(0, half), domain, signal)), ...(await askGood(rows.slice(half), domain, signal))];
-      }
-      if (problem.status === 422) return [[rows[0], unanswered(problem.message)]];
-      if (![429, 504].includes(problem.status) || tried === PATIENCE) throw problem;
-      await pause(2000, signal);
-    }
-  }
+  const ask = async (some) => {
+    const body = { inputs: some.map(({ sentence, aspect }) => ({ sentence, aspects: [aspect] })), deadline_ms: 60000 };
+    if (domain) body.domain = domain;
+    const { version, results } = await call("/v1/predict", { body, signal });
+    return some.map((row, number) => [row, cells(results[number].aspects[0], version)]);
+  };
+  return askPatiently(rows, ask, (row, problem) => [row, unanswered(problem.message)], signal);
 }
 
 function cells({ polarity, probabilities, nearest_domain: domain, unfamiliar }, version) {

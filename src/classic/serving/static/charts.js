@@ -1,7 +1,7 @@
 // Small drawings: lines over epochs, shares as stacked bars, tables as heat maps. Every number is also there as text.
 
 import { breakable, captioned, h, svg } from "./dom.js";
-import { percent } from "./format.js";
+import { percent, POLARITIES } from "./format.js";
 
 const WIDTH = 320;
 const HEIGHT = 120;
@@ -41,6 +41,19 @@ export function stackedBar(parts) {
   const said = parts.map(([name, share]) => `${name} ${percent(share)}`).join(", ");
   return svg("svg", { class: "stack", viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": said },
     svg("rect", { class: "part free", x: 0, y: 0, width: 100, height: 8 }), pieces);
+}
+
+/** Mentions as one bar: praise on the left, blame on the right. `most` mentions fill it. */
+export function polarityBar(counts, most) {
+  let at = 0;
+  const pieces = ["positive", "neutral", "negative"].map((name) => {
+    const width = (100 * counts[name]) / most;
+    const piece = svg("rect", { class: `said ${name}`, x: at, y: 0, width, height: 8 });
+    at += width;
+    return piece;
+  });
+  const said = POLARITIES.map((name) => `${counts[name]} ${name}`).join(", ");
+  return svg("svg", { class: "stack", viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": said }, pieces);
 }
 
 /**

@@ -160,9 +160,9 @@ async function asTable(file) {
 
 function fileError({ line, column, problem, expected, fix }) {
   const where = line ? `Line ${line}${column ? `, column ${column}` : ""}: ` : "";
+  const told = `${where}${problem}${expected ? `; expected ${expected}` : ""}`;
   return h("div", { class: "note bad", role: "alert" },
-    h("p", {}, h("strong", {}, "This file cannot be taught as it is."), ` ${where}${where ? problem : sentence(problem)}`,
-      expected ? `; expected ${expected}` : "", where || expected ? ". " : " ", fix ? sentence(fix) : null));
+    h("p", {}, h("strong", {}, "This file cannot be taught as it is."), ` ${sentence(told)} `, fix ? sentence(fix) : null));
 }
 
 function findings(list) {

@@ -4,17 +4,27 @@ const DELIMITERS = [",", ";", "\t", "|"];
 
 /** What a column may be called, besides what the reader chooses. */
 const NAMES = {
-  sentence: ["sentence", "text", "review", "comment", "body", "content", "review_text", "reviewtext"],
+  sentence: ["sentence", "text", "review", "comment", "body", "content", "review_text", "review text", "reviewtext", "review_body", "feedback"],
   aspect: ["aspect", "term", "target", "feature", "topic"],
   polarity: ["polarity", "label", "sentiment", "stars", "star", "rating", "score"],
+  date: ["date", "review_date", "review date", "reviewdate", "created", "created_at", "timestamp", "time", "datetime", "day", "month", "reviewtime", "unixreviewtime", "submitted_at", "published_at"],
+  product: ["product", "product_name", "product name", "product_title", "item", "item_name", "product_id", "productid", "asin", "sku", "model", "brand", "hotel", "restaurant", "store", "branch", "location", "place"],
 };
 
 /** {columns: [name], rows: [{line, cells: [text]}]}; throws an Error with a sentence for the reader. */
-export function parseTable(text) {
+export function parseTable(text, name = "") {
   const content = text.replace(/^\uFEFF/, "");
+  if (/\.txt$/i.test(name) && !/^[^\n]*\t/.test(content)) return lines(content);
   const table = /^\s*\{/.test(content) ? jsonLines(content) : delimited(content);
   if (!table.rows.length) throw new Error("there are no rows below the first line");
   return table;
+}
+
+/** A review in every line. */
+function lines(text) {
+  const rows = text.split(/\r?\n/).map((line, number) => ({ line: number + 1, cells: [line.trim()] })).filter(({ cells }) => cells[0]);
+  if (!rows.length) throw new Error("the file is empty");
+  return { columns: ["review"], rows };
 }
 
 function jsonLines(text) {

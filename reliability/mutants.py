@@ -1,0 +1,272 @@
+"""Mutants made by rule: one operator, number or statement of the source changed, drawn by a seed.
+
+    python -m reliability mutants [--number 200] [--minutes 60] [--only WORD]   # with a word: survivors again
+
+Each mutant is tried against the few test files of its module, in a process forked from one that has imported torch. A
+test that fails or takes too long has caught it. What is known is kept in `reports/mutants.json`: the command goes on
+where it stopped, and a mutant whose line has changed is forgotten. Survivors that no test could or should catch are
+explained in `EXPLAINED`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from classic.files import write_json
+from reliability.mutation_map import EXPLAINED, TESTS
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = Path(__file__).with_name("reports") / "mutants.json"
+ROOMS = ("losses", "modules", "store", "serving", "evaluation")
+SEED = 23
+SECONDS = 90  # of CPU: a mutant may turn a loop into an endless one
+WAITED = 900  # seconds for one that waits for ever
+_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """Bytes `start` to `end` of a file become `new`."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+    start: int
+    end: int
+    old: str
+    new: str
+
+    @property
+    def name(self) -> str:
+        """Where, by the text of the line, and what is changed into what. Without the line's number, which moves."""
+        change = f"{' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+        return f"{self.module} | {self.text} | {self.column}: {change}"
+
+    @property
+    def module(self) -> str:
+        return self.file.removeprefix("src/classic/").removesuffix(".py")
+
+
+def mutants_of(file: str) -> Iterator[Mutant]:
+    """All mutants of a source file."""
+    source = (ROOT / file).read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for node, new in _changes(ast.parse(source)):
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        old = source[start:end].decode()
+        text = f"({ast.unparse(new)})" if isinstance(new, ast.expr) else ast.unparse(new)
+        line = source.splitlines()[node.lineno - 1].decode().strip()
+        yield Mutant(file, node.lineno, node.col_offset, line, start, end, old, text)
+
+
+def _changes(tree: ast.Module) -> Iterator[tuple[Any, ast.AST]]:
+    """Nodes and what each becomes. Annotations, messages of errors, and named numbers are left alone."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        waiting += _looked_into(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            yield node, ast.Compare(node.left, [_COMPARED[type(node.ops[0])]()], node.comparators)
+        elif isinstance(node, ast.BinOp) and type(node.op) in _COMPUTED and not _is_type(node):
+            yield node, ast.BinOp(node.left, _COMPUTED[type(node.op)](), node.right)
+        elif isinstance(node, ast.BoolOp):
+            yield node, ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+            yield node, node.operand
+        elif isinstance(node, ast.IfExp):
+            yield node, ast.IfExp(node.test, node.orelse, node.body)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            yield node, ast.Constant(not node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            yield node, ast.Constant(node.value + 1)
+        elif isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+            yield node, ast.Return(ast.Constant(None))
+        elif isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+            yield node, ast.Pass()
+
+
+def _looked_into(node: ast.AST) -> list[ast.AST]:
+    """The children that may change."""
+    if isinstance(node, ast.Raise):
+        return []
+    if isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id.isupper() for t in node.targets):
+        return []  # a named number is a choice
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) == "TypeVar":
+        return []
+    left_out = {id(getattr(node, name, None)) for name in ("annotation", "returns")}
+    return [child for child in ast.iter_child_nodes(node) if id(child) not in left_out]
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _is_type(node: ast.BinOp) -> bool:
+    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, node.right))
+
+
+def drawn(number: int, seed: int = SEED) -> list[Mutant]:
+    """So many mutants, as many of each room; the same ones every time, and mostly the same when the source changes."""
+    found: list[list[Mutant]] = []
+    for room in ROOMS:
+        every = [mutant for mutant in _every() if mutant.module.startswith(f"{room}/")]
+        every.sort(key=lambda mutant: hashlib.sha256(f"{seed} {mutant.name}".encode()).digest())
+        found.append([mutant for mutant in every if TESTS.get(mutant.module)])
+    rows = range(-(-number // len(ROOMS)))
+    return [mutants[row] for row in rows for mutants in found if row < len(mutants)][:number]
+
+
+def _every() -> list[Mutant]:
+    files = [file for room in ROOMS for file in sorted((ROOT / "src" / "classic" / room).glob("*.py"))]
+    found = [mutant for file in files for mutant in mutants_of(str(file.relative_to(ROOT)))]
+    return list({mutant.name: mutant for mutant in found}.values())  # the same line twice in a file: one of them
+
+
+def run(number: int = 200, minutes: float = 1e9, only: str = "") -> dict[str, Any]:
+    """Tries the mutants that are not known yet; returns what is known of all of them."""
+    wanted, until = sorted(drawn(number), key=_cost), time.monotonic() + 60 * minutes
+    known = _known()
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(shutil.copytree(ROOT / "src", Path(name) / "src", ignore=shutil.ignore_patterns("__pycache__")))
+        _preload()
+        for place, mutant in enumerate(wanted, 1):
+            again = bool(only) and only in mutant.name and known.get(mutant.name) == "survived"
+            if (mutant.name in known and not again) or only not in mutant.name:
+                continue
+            if time.monotonic() > until:
+                break
+            end = _try(mutant, copy)
+            known = _known() | {mutant.name: end}
+            print(f"{place}/{len(wanted)} {known[mutant.name]:8} {mutant.name} (line {mutant.line})", flush=True)
+            write_json(RESULTS, summary(known, number) | {"mutants": known})
+    return summary(known, number)
+
+
+def _known() -> dict[str, str]:
+    """What is known of those that still are what they were, drawn now or before."""
+    found: dict[str, str] = json.loads(RESULTS.read_text())["mutants"] if RESULTS.is_file() else {}
+    there = {mutant.name for mutant in _every()}
+    return {name: end for name, end in found.items() if name in there}
+
+
+def _cost(mutant: Mutant) -> int:
+    """Those with quick tests first."""
+    return ("evaluation", "losses", "modules", "store", "serving").index(mutant.module.partition("/")[0])
+
+
+def summary(known: dict[str, str], number: int) -> dict[str, Any]:
+    """Counts and survivors."""
+    survivors = [name for name, end in known.items() if end == "survived"]
+    explained = {name: EXPLAINED[name] for name in survivors if name in EXPLAINED}
+    open_ones = [name for name in survivors if name not in EXPLAINED]
+    caught = len(known) - len(survivors)
+    counts = {"seed": SEED, "wanted": number, "tried": len(known), "caught": caught}
+    return {**counts, "survivors": open_ones, "explained": explained}
+
+
+def _preload() -> None:
+    """What every test imports, and nothing of the package: a fork has it at once, and imports the changed package."""
+    import fastapi.testclient  # noqa: F401
+    import hypothesis.strategies  # noqa: F401
+    import pytest  # noqa: F401
+    import pytest_timeout  # noqa: F401
+    import safetensors.torch  # noqa: F401
+    import sklearn.metrics  # noqa: F401
+    import torch
+    import transformers.models.bert.modeling_bert  # noqa: F401
+
+    torch.set_num_threads(1)
+    for name in [name for name in sys.modules if name == "classic" or name.startswith("classic.")]:
+        del sys.modules[name]
+
+
+def _try(mutant: Mutant, copy: Path) -> str:
+    target = copy / Path(mutant.file).relative_to("src")
+    whole = (ROOT / mutant.file).read_bytes()
+    target.write_bytes(whole[: mutant.start] + mutant.new.encode() + whole[mutant.end :])
+    try:
+        for tests in TESTS[mutant.module]:
+            if (end := _tested(tests, copy)) != "survived":
+                return end
+        return "survived"
+    finally:
+        target.write_bytes(whole)
+
+
+def _tested(tests: str, copy: Path) -> str:
+    """Runs some tests over the changed copy, in a fork."""
+    pid = os.fork()
+    if pid == 0:
+        _in_the_fork(tests, copy)
+    until = time.monotonic() + WAITED
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > until:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "too slow"
+        time.sleep(0.05)
+    code = os.waitstatus_to_exitcode(status)
+    if code == -signal.SIGXCPU:
+        return "too slow"
+    if code == 5:
+        raise SystemExit(f"no tests in {tests}")
+    return "survived" if code == 0 else "caught"
+
+
+def _in_the_fork(tests: str, copy: Path) -> None:
+    import pytest
+
+    os.setpgid(0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+    os.chdir(ROOT)
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(quiet, descriptor)
+    os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    os.environ.pop("CLASSIC_DATA", None)  # what needs the paper's data is slow, and skipped
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(copy), *(path for path in sys.path if path != str(ROOT / "src"))]
+    path, _, selected = tests.partition(" -k ")
+    command = ["-x", "-q", "-p", "no:cacheprovider", "-p", "pytest_timeout", "--timeout", str(WAITED), f"tests/{path}"]
+    code = 1
+    try:
+        code = int(pytest.main([*command, *(["-k", selected] if selected else [])]))
+    finally:
+        os._exit(code)
