@@ -14,6 +14,7 @@ from classic.errors import NEEDED_TO_LEARN, MissingExtraError
 _HOMES = {
     "AspectClassifier": "classic.estimator",
     "Example": "classic.types",
+    "Found": "classic.types",
     "Polarity": "classic.types",
     "Prediction": "classic.types",
     "Predictor": "classic.prediction.predictor",

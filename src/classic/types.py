@@ -231,3 +231,22 @@ class Prediction:
     def aspect_found(self) -> bool:
         """Whether the aspect occurs in the sentence; an answer about one that does not is a guess."""
         return self.span is not None or self.aspect.casefold() in self.sentence.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An aspect that was found in a text, and what the text says about it.
+
+    Attributes:
+        aspect: The aspect as it stands in the text.
+        start: Its first character, counted in the whole text that was given.
+        end: The first character after it.
+        confidence: How probable it is that this is an aspect, 0 to 1.
+        prediction: What its sentence says about it; `Prediction.sentence` is that sentence, not the whole text.
+    """
+
+    aspect: str
+    start: int
+    end: int
+    confidence: float
+    prediction: Prediction

@@ -133,6 +133,7 @@ def test_a_store_can_be_looked_at(command: list[str], taught_path: Path, tmp_pat
     [
         (["learn", "NEW", "DATA", "--domain", "screen"], "pip install 'classic-asc[learn]'"),
         (["predict", "STORE", "the soup", "--aspect", "soup"], "pip install 'classic-asc[learn]' for a store"),
+        (["summarise", "STORE", "DATA"], "pip install 'classic-asc[learn]' for a store"),
         (["demo", "NEW"], "pip install 'classic-asc[learn]'"),
         (["systems", "advise"], "pip install 'classic-asc[learn]'"),
         (["export", "STORE", "-o", "NEW"], "pip install 'classic-asc[export]'"),

@@ -52,7 +52,10 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that e
 @app.command("check")
 def check_command(
     path: Annotated[
-        str, typer.Argument(help="A file, a folder with train/dev/test files, or 'asc19' for the paper's data.")
+        str,
+        typer.Argument(
+            help="A file, a folder with train/dev/test files, or 'asc19' for the paper's data.", metavar="PATH"
+        ),
     ],
     as_json: JsonOption = False,
     show_text: Annotated[
@@ -182,7 +185,7 @@ def starter(
 
 @app.command()
 def split(
-    path: Annotated[str, typer.Argument(help="One data file in any known format.")],
+    path: Annotated[str, typer.Argument(help="One data file in any known format.", metavar="FILE")],
     folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Is made if it does not exist.")],
     seed: Annotated[int, typer.Option(help="Another seed gives another split.")] = 0,
     force: ForceOption = False,
@@ -293,7 +296,7 @@ def _print_report(report: Report, golden: Mapping[str, Mapping[str, float]]) -> 
                 style="green" if _as_known(scores) else "bold red",
             )
         )
-    console.print(Text(f"{report.errors} errors, {report.warnings} warnings"))
+    console.print(Text(f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"))
 
 
 def _place(finding: Finding) -> str:
@@ -304,3 +307,7 @@ def _place(finding: Finding) -> str:
 def _printable(text: str) -> str:
     """Control characters in a review must not reach the terminal as commands."""
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

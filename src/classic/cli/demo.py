@@ -20,7 +20,7 @@ _QUESTIONS = (
 
 
 def demo(
-    store: Annotated[Path, typer.Argument(help="Where to put the store.", metavar="[STORE]")] = Path("classic-demo"),
+    store: Annotated[Path, typer.Argument(help="Where to put the store.", metavar="STORE")] = Path("classic-demo"),
     domains: Annotated[int, typer.Option(help="How many of the six domains to learn.", min=1, max=6)] = 6,
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="Do without the starter that a new store begins with.")
@@ -64,7 +64,7 @@ def demo(
     with TrainingProgress(quiet=as_json) as progress:
         system = SystemConfig.preset("default", changes=RECIPE)
         opened, matrix = learn_sequence(
-            store, tasks, system, starter=not from_scratch, device=where, watcher=progress, on_task=tell
+            store, tasks, system, starter=not from_scratch, finder=True, device=where, watcher=progress, on_task=tell
         )
     keep_quick(opened)
     report = store / "report.html"

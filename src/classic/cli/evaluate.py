@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from classic.cli.options import AsJson, Device, Threads, prepare_torch, print_json
 from classic.errors import InputError, unknown_name
 from classic.types import POLARITIES, Example
+
+if TYPE_CHECKING:
+    from classic.runtime.answering import Answering
 
 _METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1", "own_f1": "own F1"}
 
@@ -25,7 +28,7 @@ def evaluate(
         list[str],
         typer.Argument(
             help="Labelled data, as NAME=PATH (NAME is the domain) or just PATH. A folder's test file is used.",
-            metavar="[NAME=]PATH...",
+            metavar="[NAME=]PATH",
             show_default=False,
         ),
     ],
@@ -107,7 +110,7 @@ def _score_export(
         for name, (_, examples) in sets.items():
             progress.begin(f"testing {name}", len(examples))
             counted = count_answers(predictor, examples, predictor.card.domain, on_answer=progress.at)
-            found[name] = detail(counted)
+            found[name] = detail(counted) | _found(predictor, examples, predictor.card.domain)
     return {predictor.version: found}
 
 
@@ -147,8 +150,18 @@ def _score_store(
                     counted[name] = count_answers(predictor, examples, name if told else None, on_answer=progress.at)
             if save:
                 opened.write_scores(number, opened.read_scores(number) | counted)
-            found[number] = {name: detail(pairs) for name, pairs in counted.items()}
+            found[number] = {
+                name: detail(pairs) | _found(predictor, sets[name][1], name if told else None)
+                for name, pairs in counted.items()
+            }
     return found
+
+
+def _found(predictor: Answering, examples: list[Example], domain: str | None) -> dict[str, Any]:
+    """How well aspects are found without being named, where there is a finder."""
+    from classic.prediction.testing import count_found
+
+    return {"finder": count_found(predictor, examples, domain)} if predictor.finds else {}
 
 
 def show_scores(found: dict[int, dict[str, Any]]) -> None:
@@ -170,11 +183,13 @@ def show_scores(found: dict[int, dict[str, Any]]) -> None:
             table.add_section()
             table.add_row("mean", "", *(f"{mean:.4f}" for mean in means), style="bold")
         console.print(table)
+        _show_found({name: score["finder"] for name, score in scores.items() if "finder" in score})
     last = found[max(found)] if found else {}
     for name, score in last.items():
-        table = Table(title=Text(f"{name}: classes and confusions"), title_justify="left")
+        title = Text(f"\n{name}: classes and confusions")
+        table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)  # fits 80 columns
         table.add_column("true")
-        for column in ("examples", "precision", "recall", "F1", *(f"said {polarity}" for polarity in POLARITIES)):
+        for column in ("examples", "precision", "recall", "F1", *(f"said\n{polarity}" for polarity in POLARITIES)):
             table.add_column(column, justify="right")
         for polarity in POLARITIES:
             if str(polarity) in score["classes"]:
@@ -182,6 +197,26 @@ def show_scores(found: dict[int, dict[str, Any]]) -> None:
                 shares = (f"{own[key]:.3f}" for key in ("precision", "recall", "f1"))
                 table.add_row(polarity, str(own["examples"]), *shares, *map(str, score["confusion"][polarity.column]))
         console.print(table)
+
+
+def _show_found(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found:
+        return
+    table = Table(
+        title="aspects found by itself, exact match",
+        title_justify="left",
+        caption="pair: aspect and polarity; what rows leave out counts as an error",
+    )
+    for column in ("data", "aspects", "precision", "recall", "F1", "pair F1"):
+        table.add_column(column, justify="left" if column == "data" else "right")
+    for name, own in found.items():
+        shares = (f"{own['aspects'][key]:.3f}" for key in ("precision", "recall", "f1"))
+        table.add_row(Text(name), str(own["aspects"]["true"]), *shares, f"{own['pairs']['f1']:.3f}")
+    Console().print(table)
 
 
 def _with_interval(score: dict[str, Any], metric: str) -> str:

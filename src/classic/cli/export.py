@@ -67,7 +67,8 @@ def export(
 
     Before the folder is published, export and store answer the same questions; beyond the limits nothing is written.
 
-    Examples:
+    For instance:
+
         classic export reviews.store -o reviews.onnx --on camera=camera_test.csv
 
         classic predict reviews.onnx new_reviews.csv -o answers.csv

@@ -69,6 +69,17 @@ def learn(
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="A NEW store does without the starter it would begin with.")
     ] = False,
+    finder: Annotated[
+        bool, typer.Option("--finder/--no-finder", help="Whether a NEW store learns to find aspects by itself, too.")
+    ] = True,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(
+            help="More sentences of the domain for the finder, with all their aspects marked: SemEval XML, or JSON with "
+            "tokens and labels B, I, O.",
+            show_default=False,
+        ),
+    ] = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
@@ -80,24 +91,27 @@ def learn(
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
 
-    A new store of the default system begins with the starter: a model that has read 36 everyday domains and knows what an
+    A new store of the default system begins with the starter: a model that has read 28 everyday domains and knows what an
     aspect is. --from-scratch does without it.
 
     The data is read, checked and learned; nothing of it is kept (but by the methods that replay: derpp, retrain, joint).
     Interrupt or kill it whenever you like: the same command
     goes on where it stopped and ends with the same model, to the bit.
 
-    Examples:
+    For instance:
+
         classic learn reviews.store camera.csv --domain camera
 
         classic learn reviews.store phones/ --domain phone --threads 2
     """
     from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
+    from classic.data.marked import read_marked
 
     with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
         progress.on_stage("", f"reading {path}")
         task = load_task(check_name(domain), path)
+        marked = read_marked(sentences) if sentences else ()
         progress.on_stage("", "loading the programs that learn")
         where = prepare_torch(threads, device, store)
         from classic.config import check_preset
@@ -127,8 +141,8 @@ def learn(
             if preset == "paper" and over_minilm and "train.learning_rate" not in changes:
                 typer.echo(PAPER_OVER_MINILM, err=True)
         progress.on_stage(domain, "opening the store")
-        opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch)
-        version, _ = teach(opened, task, device=where, watcher=progress, learner=ready)
+        opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch, finder=finder)
+        version, _ = teach(opened, task, device=where, watcher=progress, learner=ready, sentences=marked)
         progress.on_stage(domain, "keeping an export for quick answers")
         keep_quick(opened)
     if as_json:

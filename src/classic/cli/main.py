@@ -17,11 +17,13 @@ from classic.cli import (
     encoders,
     evaluate,
     export,
+    find,
     learn,
     predict,
     report,
     serve,
     store,
+    summarise,
     systems,
 )
 from classic.errors import NEEDED_TO_LEARN, ClassicError, InputError
@@ -67,7 +69,11 @@ def main(
 ) -> None:
     """Learn aspect sentiment domain after domain: one model for all domains, old data thrown away.
 
-    Start with **classic demo**. Then, with your own reviews:
+    Start with a sentence, or with **classic demo**:
+
+        classic predict "The zoom is superb, the menu a maze." --aspect zoom --aspect menu
+
+    Then, with your own reviews:
 
         classic learn reviews.store camera.csv --domain camera
 
@@ -82,9 +88,11 @@ def main(
 app.command("demo")(demo.demo)
 app.command("learn")(learn.learn)
 app.command("predict")(predict.predict)
+app.command("find")(find.find)
 app.command("evaluate")(evaluate.evaluate)
 app.command("export")(export.export)
 app.command("report")(report.report)
+app.command("summarise")(summarise.summarise)
 app.command("serve")(serve.serve)
 app.command("audit")(audit.audit)
 app.add_typer(bench.app, name="bench")
@@ -140,6 +148,6 @@ def _call() -> None:
         if missing not in NEEDED_TO_LEARN:  # a bug, or somebody's own method
             raise
         fix = f"pip install 'classic-asc[{_EXTRAS.get(command, 'learn')}]'"
-        if command == "predict":
-            fix += " for a store, 'classic-asc[runtime]' for a folder that `classic export` wrote"
+        if command in ("predict", "find", "summarise"):
+            fix += " for a store or the starter, 'classic-asc[runtime]' for a folder that `classic export` wrote"
         raise InputError(f"`classic {command}` needs {missing}, which is not installed", fix=fix) from None

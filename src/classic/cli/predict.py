@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from classic.cli import completion
+from classic.cli.find import print_found, show_found
 from classic.cli.options import AsJson, Device, Threads, prepare_torch
 from classic.cli.predict_files import ON_ERROR, Survey, check_on_error, entries, from_standard_input, into_file, survey
 from classic.data.readers import BadRow, Row
@@ -18,10 +19,13 @@ from classic.errors import InputError
 from classic.types import Example, Prediction, example_about
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from classic.runtime.answering import Answering
     from classic.runtime.folder import Card
 
 _MOST_SHOWN = 8  # words of an explanation
+_GAP = 3  # spaces between two of them
 _ENDINGS = {".csv", ".tsv", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 
 
@@ -31,7 +35,7 @@ def predict(
         typer.Argument(
             help="Folder of the store, or a folder that `classic export` wrote: that needs no torch. Without either, a "
             "sentence is answered by the starter that comes with the package.",
-            metavar="[STORE]",
+            metavar="STORE|SENTENCE",
             show_default=False,
         ),
     ],
@@ -40,7 +44,7 @@ def predict(
         typer.Argument(
             help="A sentence; or a file of sentences and aspects in any format `learn` reads (labels are not needed); or "
             "- for JSON lines from standard input.",
-            metavar="[SENTENCE|FILE|-]",
+            metavar="SENTENCE|FILE|-",
             show_default=False,
         ),
     ] = None,
@@ -83,6 +87,10 @@ def predict(
         ),
     ] = "stop",
     version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
+    min_confidence: Annotated[
+        float,
+        typer.Option(help="Without an aspect: leave out those that are less certain to be one.", min=0.0, max=1.0),
+    ] = 0.5,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which words spoke for each answer; for one sentence.")
     ] = False,
@@ -100,11 +108,16 @@ def predict(
 ) -> None:
     """Say positive, negative or neutral for each aspect; nobody needs to say the domain.
 
+    The aspects of a sentence are found if none is given; `classic find` does the same for files of whole reviews.
+
     Files and standard input are streamed: memory stays flat and answers come as they are found. Every column of the input
     comes back. Killed while it writes a file, the same command goes on where it was.
 
-    Examples:
+    For instance:
+
         classic predict "Lovely bed, but the lift is out of order." --aspect bed --aspect lift
+
+        classic predict "The zoom is superb but the menu is a maze."
 
         classic predict reviews.store "The zoom is superb but the menu is a maze." --aspect zoom --aspect menu
 
@@ -112,7 +125,7 @@ def predict(
 
         cat lines.jsonl | classic predict reviews.store - > answers.jsonl
     """
-    by_starter = text is None and bool(aspect or span) and not store.exists()
+    by_starter = text is None and (bool(aspect or span) or " " in str(store)) and not store.exists()
     if by_starter:
         text = str(store)
     if text is None:
@@ -135,6 +148,18 @@ def predict(
             "--explain is for one sentence",
             fix="give the sentence and --aspect; for files use Predictor.explain in Python",
         )
+    if text != "-" and not is_file and not aspect and not span:
+        _refuse_path(text)
+        if out is not None:
+            raise InputError("--out is for files", fix="give a file, or leave --out out")
+        opener = (
+            _starter(threads, device)
+            if by_starter
+            else _opener(store, version, threads, device, told=domain is not None, finding=True)
+        )
+        found = opener[0]().find([text], min_confidence=min_confidence, domain=domain, batch_size=batch_size)[0]
+        print_found(found) if as_json or form else show_found(found, min_confidence)
+        return
     known = survey(Path(text), on_error) if is_file else None
     rows = _rows(text, aspect or [], span or [], is_file, on_error)
     if engine == "ray":
@@ -168,12 +193,12 @@ def predict(
 
 
 def _opener(
-    store: Path, version: int | None, threads: int | None, device: str, *, told: bool
+    store: Path, version: int | None, threads: int | None, device: str, *, told: bool, finding: bool = False
 ) -> tuple[Callable[[], Answering], dict[str, Any]]:
     """How to open the predictor of a store or an exported folder, and what tells it from any other.
 
     A store answers from the export that is kept beside its version, if there is one: it was found to answer the same, and
-    needs no torch. It cannot be told a domain, and is for the CPU.
+    needs no torch. It cannot be told a domain, is for the CPU, and finds only if it was made with the finder.
     """
     from classic.runtime.folder import is_exported, read_card
 
@@ -187,6 +212,8 @@ def _opener(
     opened = Store.open(store)
     number = opened.version(version).number
     kept = find_kept(opened, number) if device in ("auto", "cpu") and not told else None
+    if kept is not None and finding and not kept[1].finder:
+        kept = None
     if kept is not None and (device == "cpu" or not Path("/dev/nvidiactl").exists()):
         for each in [0, *(one.number for one in opened.chain(number))]:
             opened.check_version(each)  # a damaged store is named, whoever answers for it
@@ -279,12 +306,14 @@ def _rows(text: str, aspects: list[str], spans: list[str], is_file: bool, on_err
         return from_standard_input(on_error)
     if is_file:
         return entries(Path(text), on_error)
-    if not aspects and not spans:
-        looks_like_path = "/" in text or Path(text).suffix in _ENDINGS
-        if looks_like_path and " " not in text:
-            raise InputError(f"there is no file {text!r}", fix="check the path")
-        raise InputError("no aspect given", fix="say which aspect is meant, e.g. --aspect battery")
     return [Row(example, 1) for example in _from_options(text, aspects, spans)]
+
+
+def _refuse_path(text: str) -> None:
+    if " " not in text and ("/" in text or Path(text).suffix in _ENDINGS):
+        raise InputError(f"there is no file {text!r}", fix="check the path")
+    if not text.strip():
+        raise InputError("an empty sentence", fix="give a sentence or a file")
 
 
 def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[Example]:
@@ -315,16 +344,33 @@ def _explain(examples: list[Example], predictor: Answering, domain: str | None, 
     _show([answer for answer, _ in found])
     console = Console(highlight=False)
     for answer, words in found:
-        line = Text(f"\n{answer.aspect}: {answer.polarity}, because of  ")
+        pieces = [Text(f"{answer.aspect}: {answer.polarity}, because of")]
         strongest = sorted(words, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
         for word in sorted(strongest, key=lambda word: word.start):
             style = "bold green" if word.weight > 0 else "red"
-            line.append(f"{word.text} {100 * word.weight:+.0f}", style=style if abs(word.weight) >= 0.005 else "dim")
-            line.append("   ")
-        console.print(line)
+            style = style if abs(word.weight) >= 0.005 else "dim"
+            pieces.append(Text(f"{word.text} {100 * word.weight:+.0f}", style=style))
+        console.print()
+        for line in _lines(pieces, console.width):
+            console.print(line)
     typer.echo(
         "points of probability that the answer loses without the word; below 0 the word spoke against it", err=True
     )
+
+
+def _lines(pieces: Iterable[Text], width: int) -> Iterator[Text]:
+    """The pieces in lines of at most a width; a word stays beside its number."""
+    from rich.text import Text
+
+    line = Text()
+    for piece in pieces:
+        if line and line.cell_len + _GAP + piece.cell_len > width:
+            yield line
+            line = Text("  ")
+        elif line:
+            line.append(" " * _GAP)
+        line.append_text(piece)
+    yield line
 
 
 def _show(answers: list[Prediction]) -> None:

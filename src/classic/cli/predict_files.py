@@ -131,4 +131,5 @@ def into_file(
     typer.echo(f"wrote {out}: {written:,} rows", err=True)
     if known and known.count:
         done = "marked in the column error" if marked else "left out"
-        typer.echo(f"{known.count:,} bad rows were {done}; the first: {known.bad[0].told}", err=True)
+        rows_were = "1 bad row was" if known.count == 1 else f"{known.count:,} bad rows were"
+        typer.echo(f"{rows_were} {done}; the first: {known.bad[0].told}", err=True)

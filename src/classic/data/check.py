@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -87,6 +87,11 @@ def check(path_or_task: str | Path | Task, *, show_text: bool = False) -> Report
     if is_benchmark_root(path):
         return _check_benchmark(path, show_text)
     return _check_path(path.name, path, show_text)
+
+
+def check_rows(name: str, rows: Iterable[Row]) -> Report:
+    """Checks the rows of a file that was read already."""
+    return _report(name, {"all": [(row, row.line) for row in rows]}, {}, show_text=False)
 
 
 def is_benchmark_root(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -46,7 +46,12 @@ def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
     if Path(path).is_dir():
         rows = {split: read_rows(file) for split, file in split_files(path).items()}
         return Task(name, *(_examples(rows.get(split, [])) for split in SPLITS))
-    parts = split_examples(_examples(read_rows(path)), seed=seed)
+    return split_task(name, _examples(read_rows(path)), seed=seed)
+
+
+def split_task(name: str, examples: Iterable[Example], *, seed: int = 0) -> Task:
+    """A task of examples without splits: 80/10/10 by sentence."""
+    parts = split_examples(examples, seed=seed)
     return Task(name, parts.train, parts.valid, parts.test)
 
 
@@ -69,8 +74,7 @@ def make_task(name: str, data: object, *, seed: int = 0) -> Task:
     if isinstance(data, str | Path):
         return load_task(name, data, seed=seed)
     if not isinstance(data, Mapping):
-        parts = split_examples(to_examples(data), seed=seed)
-        return Task(name, parts.train, parts.valid, parts.test)
+        return split_task(name, to_examples(data), seed=seed)
     found: dict[str, tuple[Example, ...]] = {}
     for part, rows in data.items():
         split = next((split for split, stems in _STEMS.items() if str(part).casefold() in stems), None)

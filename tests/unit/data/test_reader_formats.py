@@ -139,6 +139,22 @@ def test_jsonl(tmp_path: Path) -> None:
     ]
 
 
+def test_a_json_list(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '[\n  {"text": "a lid", "term": "lid", "label": "neu", "id": 7},\n'
+        '  {"sentence": "a pan, a lid",\n   "aspects": [{"aspect": "pan", "polarity": "+"}]}\n]\n',
+    )
+    assert detect_format(file) == "json-list"
+    rows = read_rows(file)
+    assert [(row.example, row.line) for row in rows] == [
+        (Example("a lid", "lid", NEUTRAL), 2),
+        (Example("a pan, a lid", "pan", POSITIVE), 3),
+    ]
+    assert rows[0].fields["id"] == 7
+    assert read_rows(write(tmp_path, "[ ]")) == []
+
+
 def test_pyabsa(tmp_path: Path) -> None:
     file = write(tmp_path, "the $T$ fits\nlid \n1\n\na $T$\npan\nNegative\nmy $T$\npot\n0\n")
     assert detect_format(file) == "pyabsa"
@@ -307,4 +323,13 @@ def test_jsonl_aspects_may_be_terms(tmp_path: Path) -> None:
     assert [row.example for row in rows] == [Example("a lid, a pan", "lid"), Example("a lid, a pan", "pan")]
     assert rows[1].fields == {"id": 4, "sentence": "a lid, a pan", "aspect": "pan"}
     with pytest.raises(DataError, match="no field for the polarity"):
+        read_rows(file)
+
+
+def test_a_label_that_nobody_needs_stops_nobody(tmp_path: Path) -> None:
+    file = write(tmp_path, "sentence,aspect,label\na lid,lid,5\na pan,pan,neg\n")
+    rows = list(iter_rows(file, labelled=False))
+    assert [row.example.polarity for row in rows] == [None, NEGATIVE]
+    assert rows[0].fields["label"] == "5"
+    with pytest.raises(DataError, match="unknown label '5'"):
         read_rows(file)

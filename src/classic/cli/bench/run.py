@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from classic.benchmark.runs.suites import Selection
 from classic.cli.bench.options import RESULTS, Results, TableArgument, choosing
 from classic.cli.bench.progress import RunProgress
+from classic.cli.options import Settings, read_settings
 
 if TYPE_CHECKING:
     from classic.benchmark.runs.runner import Engine
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 def run(
     table: TableArgument,
     chosen: Selection,
+    settings: Settings = None,
     engine: Annotated[
         str, typer.Option(help="local (one run after the other) or ray (a cluster, or all cores).")
     ] = "local",
@@ -43,6 +46,8 @@ def run(
 
         classic bench run main --systems classic@bert_adapter,ncl@bert_adapter --orders 0-4
 
+        classic bench run main --systems classic@bert_adapter --set train.epochs=2    (seen by `bench table search`)
+
         classic bench run search --first 4 --trials 24 --engine ray
     """
     from rich.console import Console
@@ -53,15 +58,22 @@ def run(
     from classic.benchmark.runs.suites import specs_of
 
     console = Console(stderr=True, highlight=False)
-    specs = specs_of(table, chosen)  # type: ignore[arg-type]
+    changes = read_settings(settings)
+    specs = [replace(spec, changes=changes) for spec in specs_of(table, chosen)]  # type: ignore[arg-type]
     where = find(engine, address)
     if table == "search":
+        if dry_run:
+            console.print(f"a search of {trials} trials, chosen by {sampler}, for each of:")
+            for spec in specs:
+                console.print(f"  {spec.name}-valid")
+            return
         with RunProgress(console) as board:
             _search(specs, trials, sampler, where, results, work, threads, board)
         return
     wanted = plan(specs, results, work, threads, device)
-    count = sum(len(job.specs) for job in wanted.jobs)
-    console.print(f"{len(wanted.finished)} runs are finished, {count} to do in {len(wanted.jobs)} trainings.")
+    runs, trainings = sum(len(job.specs) for job in wanted.jobs), len(wanted.jobs)
+    noun = "training" if trainings == 1 else "trainings"
+    console.print(f"{len(wanted.finished)} runs are finished, {runs} to do in {trainings} {noun}.")
     if dry_run:
         for job in wanted.jobs:
             console.print(f"  {job.name}")
@@ -89,14 +101,18 @@ def _search(
     from classic.benchmark.runs.search import SAMPLERS, search
     from classic.benchmark.runs.suites import grid
     from classic.errors import unknown_name
+    from classic.systems.effects import idle
 
     chosen = next((known for known in SAMPLERS if known == sampler), None)
     if chosen is None:
         raise unknown_name("sampler", sampler, list(SAMPLERS))
     for spec in specs:
+        without_effect = idle(spec.config())
+        for key in grid().keys() & without_effect.keys():
+            board.say(f"{key} is not searched: {without_effect[key]}")
         found = search(
             spec,
-            grid(),
+            {key: values for key, values in grid().items() if key not in without_effect},
             trials=trials,
             together=4,
             sampler=chosen,

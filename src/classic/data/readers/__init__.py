@@ -14,6 +14,7 @@ from classic.data.readers.delimited import read_delimited
 from classic.data.readers.detect import FORMATS, detect, detect_format
 from classic.data.readers.excel import read_excel
 from classic.data.readers.hu_liu import read_hu_liu
+from classic.data.readers.json_list import read_json_list
 from classic.data.readers.jsonl import read_jsonl
 from classic.data.readers.parquet import read_parquet
 from classic.data.readers.pyabsa import read_pyabsa
@@ -32,6 +33,7 @@ READERS: dict[str, Reader] = {
     "hu-liu": read_hu_liu,
     "csv": read_delimited,
     "jsonl": read_jsonl,
+    "json-list": read_json_list,
     "parquet": read_parquet,
     "excel": read_excel,
     "pyabsa": read_pyabsa,

@@ -48,6 +48,16 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
         yield read_row(values, record.line, fields, labelled=labelled, where=where)
 
 
+def iter_fields(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
+    """The line and the cells, by column name, of every row of any table with a header; blank lines are skipped."""
+    lines = text_lines(source)
+    header, delimiter = _read_header(lines, source.path)
+    for record in _records(lines, source.path, delimiter):
+        if error := _wrong_number(record, len(header.cells), source.path):
+            raise error
+        yield record.line, dict(zip(header.cells, record.cells, strict=True))
+
+
 def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None:
     if len(record.cells) == expected:
         return None

@@ -8,14 +8,16 @@ from pathlib import Path
 
 from classic.data.readers.delimited import DELIMITERS, KNOWN_NAMES, known_columns
 from classic.data.readers.excel import WORKBOOK
+from classic.data.readers.hu_liu import is_annotated
 from classic.data.readers.pyabsa import MARK
 from classic.data.readers.source import Place, Source, locate, zip_members
 from classic.data.readers.tuples import TUPLES
 
-FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "parquet", "excel", "pyabsa", "tuples")
+FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list", "parquet", "excel", "pyabsa", "tuples")
 
 _SAMPLE = 1 << 16
 _NESTED_OBJECT = re.compile(r'\{\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*\{|\}\s*$)')
+_LIST_OF_OBJECTS = re.compile(r"\[\s*[{\]]")
 _OTHER_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\0\0\xfe\xff", "UTF-32"))
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
 
@@ -55,14 +57,10 @@ def detect(source: Source) -> str:
         return "pyabsa"
     if TUPLES.search(lines[0]):
         return "tuples"
-    if any("##" in line or line.startswith("[t]") for line in lines):
+    if any(is_annotated(line) for line in lines):
         return "hu-liu"
-    if body.startswith("["):
-        raise Place(source.path, 1, len(text) - len(body) + 1).error(
-            "a JSON list",
-            expected="JSONL: one object per line",
-            fix="convert it, for example with: jq -c '.[]'",
-        )
+    if _LIST_OF_OBJECTS.match(body):
+        return "json-list"
     if any(delimiter in lines[0] for delimiter in DELIMITERS):
         return "csv"
     raise Place(source.path, 1, 1).error(

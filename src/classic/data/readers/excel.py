@@ -23,14 +23,14 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
     except ImportError as error:
         raise InputError("reading Excel files needs openpyxl", fix="pip install 'classic-asc[excel]'") from error
     with source.open() as stream:
-        rows = _values(openpyxl, stream, source.path)
-        line, header = next(((line, row) for line, row in rows if _filled(row)), (1, ()))
+        rows = sheet_rows(openpyxl, stream, source.path)
+        line, header = next(((line, row) for line, row in rows if is_filled(row)), (1, ()))
         names = ["" if name is None else str(name) for name in header]
         columns = match_fields(names, lambda index: Place(source.path, line, index + 1))
         seen = f" among {len(names)} columns of the first sheet"
         require_fields(columns, labelled, lambda: Place(source.path, line, 1), seen, names)
         for line, row in rows:
-            if not _filled(row):
+            if not is_filled(row):
                 continue
 
             def where(field: str, line: int = line) -> Place:
@@ -41,11 +41,11 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
             yield read_row(values, line, fields, labelled=labelled, where=where)
 
 
-def _filled(row: tuple[object, ...]) -> bool:
+def is_filled(row: tuple[object, ...]) -> bool:
     return any(value is not None for value in row)
 
 
-def _values(openpyxl: Any, stream: Any, path: str) -> Iterator[tuple[int, tuple[object, ...]]]:
+def sheet_rows(openpyxl: Any, stream: Any, path: str) -> Iterator[tuple[int, tuple[object, ...]]]:
     """The numbered rows of the first sheet."""
     try:
         with zipfile.ZipFile(stream) as archive:

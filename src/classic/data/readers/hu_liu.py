@@ -23,6 +23,12 @@ _LONGEST_SOUGHT = 200
 """The search costs length of aspect times length of sentence; a feature name has a few words."""
 
 
+def is_annotated(line: str) -> bool:
+    """Whether a line is of this format and no other: a title, or a sign before ``##``; headings of Markdown have ##, too."""
+    annotation, separator, _ = line.partition("##")
+    return line.startswith("[t]") or bool(separator and _MARK.search(annotation))
+
+
 def read_hu_liu(source: Source, labelled: bool, notes: list[Note]) -> Iterator[Row | BadRow]:
     """Reads the annotated sentences; sentences without an annotation have no aspect and give no example."""
     for number, raw in text_lines(source):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,23 @@ class Member:
     value: object
     key_at: int
     value_at: int
+
+
+class Lines:
+    """Where the lines of a text begin, found in one pass instead of one per example."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self._starts = [0, *(end.end() for end in re.finditer("\n", text))]
+        self._path = path
+
+    def number(self, offset: int) -> int:
+        """The line an offset is on, from 1."""
+        return bisect_right(self._starts, offset)
+
+    def place(self, offset: int) -> Place:
+        """Line and column of an offset."""
+        line = self.number(offset)
+        return Place(self._path, line, offset - self._starts[line - 1] + 1)
 
 
 def skip_space(text: str, offset: int) -> int:

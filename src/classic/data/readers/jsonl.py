@@ -37,26 +37,38 @@ def parse_line(line: str, number: int, path: str, *, labelled: bool) -> Iterator
     def place_at(offset: int) -> Place:
         return Place(path, number, offset + 1)
 
-    members: list[Member] = []
     try:
         members, end = read_members(line, start, place_at)
-        rest = skip_space(line, end)
-        if rest < len(line):
-            raise place_at(rest).error(
-                "something follows the end of the object",
-                expected="one JSON object per line",
-                fix="start a new line here",
-            )
-        listed = next((member for member in members if member.key == _LIST), None)
-        inherited = {} if listed is None else _inherited(members, place_at)
     except DataError as error:
-        yield BadRow(error, number, _fields(members))
+        yield BadRow(error, number, {})
         return
+    rest = skip_space(line, end)
+    if rest < len(line):
+        followed = place_at(rest).error(
+            "something follows the end of the object",
+            expected="one JSON object per line",
+            fix="start a new line here",
+        )
+        yield BadRow(followed, number, _fields(members))
+        return
+    yield from rows_of(members, line, start, number, place_at, labelled=labelled)
+
+
+def rows_of(
+    members: list[Member], text: str, start: int, number: int, place_at: PlaceAt, *, labelled: bool
+) -> Iterator[Row | BadRow]:
+    """The rows of the object that begins at ``start`` of a text: one, or one for each of its aspects."""
+    listed = next((member for member in members if member.key == _LIST), None)
     if listed is None:
         yield _row(members, _fields(members), start, number, place_at, {}, labelled)
         return
+    try:
+        inherited = _inherited(members, place_at)
+    except DataError as error:
+        yield BadRow(error, number, _fields(members))
+        return
     beside = {name: value for name, value in _fields(members).items() if name != _LIST}
-    for at, item in _items(line, listed, number, place_at, beside):
+    for at, item in _items(text, listed, number, place_at, beside):
         if isinstance(item, BadRow):
             yield item
         else:

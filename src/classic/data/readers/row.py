@@ -130,22 +130,20 @@ def _meant(field: str, names: Iterable[str]) -> str:
 
 
 def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[str, Polarity]) -> Polarity | None:
-    """Turns a label into a polarity; a missing one is allowed only if the data need not be labelled."""
+    """Turns a label into a polarity; where none is needed, one that is missing or unknown is none."""
+    polarity = labels.get(value.strip().casefold()) if isinstance(value, str) else None
+    if polarity is not None or not labelled:
+        return polarity
     if value is None or (isinstance(value, str) and not value.strip()):
-        if not labelled:
-            return None
         raise where("polarity").error(
             "the polarity is missing", expected=f"one of {', '.join(labels)}", fix="add the label"
         )
-    polarity = labels.get(value.strip().casefold()) if isinstance(value, str) else None
-    if polarity is None:
-        close = get_close_matches(value.strip().casefold(), labels, n=1, cutoff=0.75) if isinstance(value, str) else []
-        raise where("polarity").error(
-            f"unknown label {_shown(value)}" + (f", did you mean {close[0]!r}?" if close else ""),
-            expected=f"one of {', '.join(labels)}",
-            fix="write the label as a word; numbers mean different things in different data sets",
-        )
-    return polarity
+    close = get_close_matches(value.strip().casefold(), labels, n=1, cutoff=0.75) if isinstance(value, str) else []
+    raise where("polarity").error(
+        f"unknown label {_shown(value)}" + (f", did you mean {close[0]!r}?" if close else ""),
+        expected=f"one of {', '.join(labels)}",
+        fix="write the label as a word; numbers mean different things in different data sets",
+    )
 
 
 def make_example(
