@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from classic.benchmark.runs.spec import Spec, key_of
 from classic.benchmark.tables.paper import ABLATIONS, FORWARD, ROWS, row
 from classic.errors import ClassicError, IncompatibleError, InputError
 from classic.systems.names import parse, read_name
@@ -79,6 +80,19 @@ def test_options_reach_the_configuration() -> None:
     ablated = parse("classic-ced-cks@bert_adapter/dil").method_config
     assert (ablated["ced"], ablated["cks"]) == (0.0, 0.0)
     assert ablated["csc"] > 0
+    assert parse("ncl-joined@bert_adapter").train.joined == 0.0 < parse("ncl@bert_adapter").train.joined
+
+
+def test_a_run_that_begins_with_the_starter_is_another_run() -> None:
+    usual, started = (
+        Spec("classic@bert_adapter/dil", budget="full"),
+        Spec("classic+starter@bert_adapter/dil", budget="full"),
+    )
+    assert started.config() == usual.config()
+    assert (usual.starter, started.starter) == (False, True)
+    assert key_of(started.determined_by((), 1)) != key_of(usual.determined_by((), 1))
+    with pytest.raises(IncompatibleError, match="no starter for this system"):
+        Spec("ncl+starter@bert_adapter/dil", budget="full").determined_by((), 1)
 
 
 @pytest.mark.parametrize(

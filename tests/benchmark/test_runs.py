@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from classic.backbones.w2v import W2v
 from classic.benchmark.runs.engines import find
@@ -24,8 +25,10 @@ from classic.benchmark.runs.job import BenchJob, claimed, execute
 from classic.benchmark.runs.outside import split
 from classic.benchmark.runs.results import TIDY, read_results
 from classic.benchmark.runs.runner import Plan, carry_out, plan, provenance
+from classic.benchmark.runs.search import Trial
 from classic.benchmark.runs.spec import QUICK_EXAMPLES, Spec, key_of
-from classic.benchmark.runs.suites import Selection, specs_of, systems_of
+from classic.benchmark.runs.suites import Selection, grid, specs_of, systems_of
+from classic.cli.main import app
 from classic.data.domains import domain
 from classic.errors import InputError
 from classic.methods.hat import Hat
@@ -301,6 +304,29 @@ def test_unknown_names_are_refused() -> None:
         Spec("ncl@w2v/dil", budget="fast")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="engine"):
         find("slurm")
+
+
+@pytest.mark.parametrize("key", ["method.gates.s_max=140", "train.momentum=0.9"])
+def test_a_setting_without_effect_is_refused_as_learn_refuses_it(key: str, data: Path, tmp_path: Path) -> None:
+    words = ["bench", "run", "main", "--systems", "classic@bert_adapter", "--results", str(tmp_path), "--dry-run"]
+    refused = CliRunner().invoke(app, [*words, "--set", key])
+    assert isinstance(refused.exception, InputError)
+    assert f"{key.partition('=')[0]} has no effect in this system" in str(refused.exception)
+    taken = CliRunner().invoke(app, [*words, "--set", "train.epochs=1"])
+    assert taken.exit_code == 0 and "1 to do in 1 training." in taken.output
+
+
+def test_a_search_leaves_out_what_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    spaces: list[dict[str, Any]] = []
+
+    def note(spec: Spec, space: dict[str, Any], **rest: Any) -> list[Trial]:
+        spaces.append(space)
+        return []
+
+    monkeypatch.setattr("classic.benchmark.runs.search.search", note)
+    done = CliRunner().invoke(app, ["bench", "run", "search"])
+    assert done.exit_code == 0 and "method.gates.s_max is not searched" in done.output
+    assert spaces == [{key: values for key, values in grid().items() if key != "method.gates.s_max"}]
 
 
 def test_a_result_file_is_short_and_gives_one_tidy_table(spec: Spec, tmp_path: Path) -> None:

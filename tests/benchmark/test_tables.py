@@ -130,6 +130,14 @@ def test_other_settings_are_marked_as_other_code_is(tmp_path: Path) -> None:
     assert not any(note.startswith("‡") for note in table.notes)
 
 
+def test_the_precision_a_machine_chose_is_no_other_code(tmp_path: Path) -> None:
+    path = write_result(tmp_path, f"{NCL}/dil", [(0.5, 0.5)])
+    text = path.read_text(encoding="utf-8")
+    for precision in ("float32", "bfloat16"):  # one of them is not what this machine would choose
+        path.write_text(re.sub(r'"precision": "\w+"', f'"precision": "{precision}"', text), encoding="utf-8")
+        assert labels(make_table("main", Selection(systems=(NCL,)), tmp_path)) == ["NCL"]
+
+
 def test_short_keeps_adapters_and_the_best_of_every_other_backbone(tmp_path: Path) -> None:
     for system, score in (("ncl@w2v", 0.6), ("owm@w2v", 0.7), ("one@w2v", 0.9), ("ncl@bert_frozen", 0.5)):
         scenario = "til" if system.startswith("one") else "dil"

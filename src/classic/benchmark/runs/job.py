@@ -39,7 +39,9 @@ class BenchJob:
     device: str = "cpu"
 
     @classmethod
-    def make(cls, specs: Sequence[Spec], facts: Sequence[dict[str, Any]], threads: int, work: Path, device: str) -> BenchJob:
+    def make(
+        cls, specs: Sequence[Spec], facts: Sequence[dict[str, Any]], threads: int, work: Path, device: str
+    ) -> BenchJob:
         """The job of runs that train the same, from everything that determines them."""
         return cls(
             tuple(specs), threads, str(work), training_key(facts[0]), tuple(key_of(each) for each in facts), device
@@ -56,7 +58,9 @@ class BenchJob:
         return " + ".join(spec.name for spec in self.specs)
 
 
-def execute(job: BenchJob, tasks: Sequence[Task] | None = None, progress: Progress | None = None) -> list[dict[str, Any]]:
+def execute(
+    job: BenchJob, tasks: Sequence[Task] | None = None, progress: Progress | None = None
+) -> list[dict[str, Any]]:
     """Trains once and tests under every rule asked for.
 
     Args:
@@ -93,7 +97,16 @@ def execute(job: BenchJob, tasks: Sequence[Task] | None = None, progress: Progre
                 progress({"run": name, "task": version.domain, "done": matrix.learned, "of": len(tasks)} | scores)
 
         store, matrix = learn_sequence(
-            folder, tasks, trained, seed=spec.seed, rows="last", ordered=True, rule=config.task_id, device=job.device, on_task=tell
+            folder,
+            tasks,
+            trained,
+            seed=spec.seed,
+            starter=spec.starter,
+            rows="last",
+            ordered=True,
+            rule=config.task_id,
+            device=job.device,
+            on_task=tell,
         )
         encoder = store.settings["encoder"]
         found = task_facts(store, tasks, rule=config.task_id)

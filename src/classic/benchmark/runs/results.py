@@ -89,7 +89,9 @@ def tidy_bytes(results: Iterable[dict[str, Any]]) -> bytes:
                 scores = facts[when]
                 values = [f"{scores[metric]:.6f}" for metric in METRICS]
                 cost = facts.get("cpu_seconds", "")
-                writer.writerow([*run, task, place, when, scores.get("examples", ""), *values, cost, result["key"][:12]])
+                writer.writerow(
+                    [*run, task, place, when, scores.get("examples", ""), *values, cost, result["key"][:12]]
+                )
     return out.getvalue().encode()
 
 

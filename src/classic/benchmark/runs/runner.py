@@ -14,6 +14,7 @@ from classic.benchmark.runs.outside import load
 from classic.benchmark.runs.results import path_of, read_results, write_result, write_tidy
 from classic.benchmark.runs.spec import Spec, key_of, training_key
 from classic.data.tasks import load_domain
+from classic.systems.effects import refuse_idle
 
 
 class Engine(Protocol):
@@ -45,9 +46,11 @@ class Plan:
 
 
 def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device: str = "cpu") -> Plan:
-    """Sorts runs into finished ones and jobs to do."""
+    """Sorts runs into finished ones and jobs to do; a setting that would change nothing is refused."""
     specs = _distinct(specs)
     load(spec.outside for spec in specs)
+    for spec in specs:
+        refuse_idle(spec.config(), spec.changes)
     there = {result["key"] for result in read_results(results)}
     finished: list[Spec] = []
     grouped: dict[str, list[tuple[Spec, dict[str, Any]]]] = {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from classic.benchmark.runs.encoder_files import hashes_of, name_of
-from classic.errors import unknown_name
+from classic.errors import IncompatibleError, unknown_name
 from classic.files import json_bytes
 from classic.types import Example, Task, TaskId
 
@@ -78,6 +78,13 @@ class Spec:
         preset: Literal["paper", "default"] = "paper" if self.budget == "paper" else "default"
         return parse(self.system, preset, changes, quick=self.budget == "quick").complete()
 
+    @property
+    def starter(self) -> bool:
+        """Whether the run begins with the starter, and so with knowledge from other data."""
+        from classic.systems.names import read_name
+
+        return "starter" in read_name(self.system).plus
+
     def tasks(self, load: Callable[[str], Task] | None = None) -> list[Task]:
         """The tasks in their order, with what is to be scored as their test sets.
 
@@ -104,14 +111,28 @@ class Spec:
         encoder = hashes_of(config.backbone_config["encoder"]) if "encoder" in config.backbone_config else {}
         around = surroundings() | {"threads": threads} | ({} if device == "cpu" else {"device": device})
         del around["classic"]
-        return {
-            "system": system,
-            "seed": self.seed,
-            "tasks": [task.name for task in tasks],
-            "data": [task_hash(task) for task in tasks],
-            "versions": versions_of(classes_of(config)),
-            "surroundings": around,
-        } | ({"encoder": encoder} if encoder else {})
+        return (
+            {
+                "system": system,
+                "seed": self.seed,
+                "tasks": [task.name for task in tasks],
+                "data": [task_hash(task) for task in tasks],
+                "versions": versions_of(classes_of(config)),
+                "surroundings": around,
+            }
+            | ({"encoder": encoder} if encoder else {})
+            | (_starter_of(config) if self.starter else {})
+        )
+
+
+def _starter_of(config: SystemConfig) -> dict[str, str]:
+    from classic.learning.starter import SHA256, fits
+
+    if not fits(config):
+        raise IncompatibleError(
+            "there is no starter for this system", fix="leave +starter out, or ask for classic+starter@bert_adapter"
+        )
+    return {"starter": SHA256}
 
 
 def _thinned(examples: tuple[Example, ...]) -> tuple[Example, ...]:

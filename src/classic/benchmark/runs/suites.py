@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from classic.benchmark.runs.outside import split
-from classic.benchmark.tables.paper import ABLATIONS, ROWS
 from classic.benchmark.runs.spec import Budget, Spec
+from classic.benchmark.tables.paper import ABLATIONS, ROWS
 from classic.errors import InputError, unknown_name
 from classic.systems.names import parse
 
@@ -18,7 +18,9 @@ UPPER_BOUNDS = ("joint@bert_adapter/dil", "retrain@bert_adapter/dil")
 ORDERS = 20  # of the authors' file; the paper used the first five
 RELATED = ("bcl@bert_adapter/til",)
 ADDITIONS = (  # CLASSIC without what we added to the paper's
+    "classic-absent@bert_adapter/dil",
     "classic-masks@bert_adapter/dil",
+    "classic-joined@bert_adapter/dil",
     "ncl+reader+average@bert_adapter/dil",
     "classic-shares@bert_adapter/dil",
     "classic-domains@bert_adapter/dil",

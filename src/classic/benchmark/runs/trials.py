@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from classic.benchmark.tables.numbers import MISSING
 from classic.benchmark.runs.encoder_files import name_of
-from classic.benchmark.tables.rows import TableRow, Run, newest_runs
-from classic.benchmark.tables.statistics import mean
 from classic.benchmark.runs.suites import Selection
+from classic.benchmark.tables.numbers import MISSING
+from classic.benchmark.tables.rows import Run, TableRow, newest_runs
+from classic.benchmark.tables.statistics import mean
 
 
 @dataclass(frozen=True)

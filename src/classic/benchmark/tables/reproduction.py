@@ -1,4 +1,4 @@
-"""TableRow by row of the paper: does it come out here, and if not, why."""
+"""Row by row of the paper: does it come out here, and if not, why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classic.benchmark.runs.suites import Selection, TableName
 from classic.benchmark.tables.numbers import MISSING, decimal, signed
 from classic.benchmark.tables.rows import TableRow, rows_of
 from classic.benchmark.tables.statistics import mean
-from classic.benchmark.tables.table import TITLES, paper_scores
+from classic.benchmark.tables.table import TITLES, legend_of, paper_scores
 
 CLOSE = 0.03  # in accuracy and in macro-F1; the paper's own deviations over five seeds reach 0.04
 _ENCODER = "bert-base-uncased"  # what the paper's numbers were made with
@@ -47,15 +47,14 @@ def reproduction(chosen: Selection, folder: Path) -> str:
 def _lines(table: TableName, chosen: Selection, folder: Path) -> Iterator[str]:
     yield "| row | status | ours: accuracy / macro-F1 | the paper's | difference | runs | why |"
     yield "|---|---|---|---|---|---|---|"
-    for row in rows_of(table, chosen, folder):
+    shown = [row for row in rows_of(table, chosen, folder) if not any(map(math.isnan, paper_scores(table, row)))]
+    for row in shown:
         printed = paper_scores(table, row)
-        if any(map(math.isnan, printed)):
-            continue
         ours = tuple(mean(row.by_order(metric)) if row.runs else math.nan for metric in ("accuracy", "macro_f1"))
         gaps = tuple(mine - theirs for mine, theirs in zip(ours, printed, strict=True))
         status = _status(row, gaps)
         cells = (
-            f"{row.label}, `{row.paper_name}`",
+            f"{row.label}{row.marks}, `{row.paper_name}`",
             status,
             _pair(ours),
             _pair(printed),
@@ -64,6 +63,8 @@ def _lines(table: TableName, chosen: Selection, folder: Path) -> Iterator[str]:
             _why(row, status, gaps),
         )
         yield f"| {' | '.join(cells)} |"
+    for meaning in legend_of(shown):
+        yield f"\n{meaning}"
 
 
 def _pair(scores: tuple[float, ...]) -> str:

@@ -70,7 +70,8 @@ class Run:
     @property
     def settings_and_versions(self) -> tuple[Any, Any]:
         """Every setting of the system, and the versions of the behaviour that ran it."""
-        return self.facts["determined_by"]["system"], self.facts["determined_by"]["versions"]
+        determined = self.facts["determined_by"]
+        return _without_precision(determined["system"]), determined["versions"]
 
     def by_task(self, metric: str, when: When = "final") -> dict[str, float]:
         """Scores of each task: after the last one was learned, or (forward) right after itself was."""
@@ -250,5 +251,10 @@ def _settings_and_versions(runs: dict[str, Run]) -> dict[str, tuple[Any, Any]]:
     found = {}
     for system, run in runs.items():
         determined = run.spec.determined_by(tasks=(), threads=1)
-        found[system] = determined["system"], determined["versions"]
+        found[system] = _without_precision(determined["system"]), determined["versions"]
     return found
+
+
+def _without_precision(system: dict[str, Any]) -> dict[str, Any]:
+    """The settings but for the precision, which the machine decides where the recipe says ``fastest``; § tells of that."""
+    return system | {"train": {name: value for name, value in system["train"].items() if name != "precision"}}

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 from classic.benchmark.runs.job import BenchJob, claimed, clean_up, execute
-from classic.errors import TrainingError
 from classic.cluster import start_ray
+from classic.errors import TrainingError
 from classic.types import Task
 
 _RETRIES = 5  # of a job whose machine was lost; it goes on where it stopped if the work folder is shared

@@ -1,0 +1,1 @@
+"""Runs: what they are, how they are carried out, where their results lie."""
