@@ -13,10 +13,10 @@ LAYERS: tuple[set[str], ...] = (
     {"_version", "types", "config", "seeding", "errors", "files", "cluster"},
     {"data", "losses", "modules", "runtime"},
     {"backbones", "batching", "model", "methods"},
-    {"training", "evaluation"},
+    {"training", "evaluation", "finding"},
     {"systems", "store", "learning", "prediction"},
-    {"audit", "benchmark", "export", "report", "estimator"},
-    {"cli", "serving"},
+    {"audit", "benchmark", "export", "report", "summary", "estimator"},
+    {"cli", "serving", "__main__"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

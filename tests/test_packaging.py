@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -56,3 +57,32 @@ def test_every_extra_is_pinned() -> None:
     pinned = {name_of(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
     for extra in project()["optional-dependencies"]:
         assert brought_by(extra) <= pinned
+
+
+def test_every_pinned_version_has_its_hash() -> None:
+    lines = [line for line in (ROOT / "constraints-hashed.txt").read_text().splitlines() if not line.startswith("#")]
+    hashed = {}
+    for line in lines:
+        found = re.fullmatch(r"([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line)
+        assert found, line
+        hashed[name_of(found[1])] = found[2].partition("+")[0]
+    pins = [line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    pinned = {name_of(name): version.partition("+")[0] for name, version in pins}
+    assert {name: pinned.get(name) for name in hashed} == hashed
+    for extra in ("dev", "docs"):
+        assert brought_by(extra) <= hashed.keys()
+
+
+def test_no_rule_for_git_keeps_a_file_of_the_package_out_of_the_wheel() -> None:
+    """The build leaves out what `.gitignore` names, tracked or not: ``runs/`` once took `benchmark/runs` with it."""
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", "--stdin"],
+        input="\n".join(str(path) for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    if ignored.returncode not in (0, 1):  # no git, or no repository
+        pytest.skip(ignored.stderr.strip())
+    assert ignored.stdout.splitlines() == []

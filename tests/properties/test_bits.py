@@ -156,7 +156,7 @@ def test_teachers_say_what_they_said_then(tiny_system: MakeSystem, toy_tasks: tu
 def test_classic_without_its_losses_is_hat(
     preset: str, scenario: Scenario, tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]
 ) -> None:
-    nothing = {"method.csc": 0, "method.ced": 0, "method.cks": 0, "method.missing": "plain"}
+    nothing = {"method.csc": 0, "method.ced": 0, "method.cks": 0, "method.absent": 0, "method.missing": "plain"}
     nothing |= {"additions.shares": "learned", "additions.domains": "blind"} | PROTECTED
 
     def final(kind: str, changes: dict[str, object]) -> dict[str, Tensor]:

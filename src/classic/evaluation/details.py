@@ -80,16 +80,16 @@ def intervals(counted: dict[str, Any], classes: Collection[object] = ()) -> dict
     return found
 
 
-def wilson(right: int, total: int) -> tuple[float, float]:
-    """Wilson's interval of a share.
+def wilson(right: int, total: int, z: float = Z) -> tuple[float, float]:
+    """Wilson's interval of a share; of 95 %, unless another z is given.
 
     Formula: (p + z²/2n ± z sqrt(p (1 - p) / n + z²/4n²)) / (1 + z²/n)
 
     >>> [round(end, 3) for end in wilson(10, 10)]
     [0.722, 1.0]
     """
-    share, square = right / total, Z * Z / total
-    middle, half = share + square / 2, Z * math.sqrt(share * (1 - share) / total + square / (4 * total))
+    share, square = right / total, z * z / total
+    middle, half = share + square / 2, z * math.sqrt(share * (1 - share) / total + square / (4 * total))
     return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
 
 

@@ -18,12 +18,13 @@ from classic.learning.learner import load_learner
 from classic.modules.domain_map import DomainMap
 from classic.prediction.folding import Folded, can_fold, fold
 from classic.prediction.predictor import Predictor
-from classic.runtime.folder import CARD, MODEL, TOKENIZER, Card, read_card
+from classic.runtime.folder import CARD, FINDER, MODEL, TOKENIZER, Card, read_card
 from classic.store.store import Store
 from classic.types import POLARITIES, Example, Scenario
 
 KINDS = ("onnx", "int8", "hf")
 _CALIBRATION = 64  # texts of each demo domain that the steps of 8 bits are chosen on
+_FOUND_IN = 256  # sentences that both finders are asked about
 _MOST_CALIBRATION = 512  # of those that somebody gives
 
 
@@ -108,6 +109,7 @@ def export_store(
                 reach=learner.map.reach.tolist(),
                 max_length=folded.tokenizer.max_length,
                 segments=folded.tokenizer.segments,
+                marks=folded.tokenizer.marks,
                 pad_id=folded.tokenizer.pad_id,
                 parity={},
                 files={},
@@ -118,8 +120,16 @@ def export_store(
             else:
                 _write_model(folded, learner.map, card, encoder, partial, None)
                 parity = gate.check(_answers(partial))
-            card = read_card(partial)
-            write_json(partial / CARD, replace(card, parity=parity.to_dict()).to_dict())
+            card = replace(read_card(partial), parity=parity.to_dict())
+            if learner.finder and learner.finder.tensors is not None:
+                from classic.export.finder import export_finder
+
+                asked_about = [example.sentence for given in gate.sets.values() for example in given]
+                told = export_finder(
+                    learner.finder, partial, list(dict.fromkeys(asked_about))[:_FOUND_IN], rounded=kind == "int8"
+                )
+                card = replace(card, finder=told, files=card.files | {FINDER: sha256(partial / FINDER)})
+            write_json(partial / CARD, card.to_dict())
         partial.rename(folder)
         sync_folder(folder.parent)
     except OSError as error:

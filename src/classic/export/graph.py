@@ -13,7 +13,8 @@ from classic.errors import IncompatibleError
 from classic.modules.domain_map import DomainMap
 from classic.modules.domain_reader import LEAST, DomainReader, KnownDomain
 from classic.modules.folded import FoldedAdapter, FoldedBlock, FoldedLayer
-from classic.prediction.folding import Folded
+from classic.prediction.folding import Folded, FoldedFinder
+from classic.runtime.pairs import MARKED
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("logits", "distances")
@@ -58,6 +59,8 @@ def write_graph(folded: Folded, domains: DomainMap, ranges: dict[str, Range] | N
     states = writer.texts(states)
     if folded.pool == "mean":
         features = writer.mean(states, real)
+    elif folded.pool == "aspect":
+        features = writer.node("Concat", [writer.mean(states, real), writer.mean(states, writer.marked(real))], axis=1)
     else:
         features = writer.node("Gather", [states, writer.integers(0)], axis=1)
         if isinstance(folded.pool, nn.Module):
@@ -67,7 +70,20 @@ def write_graph(folded: Folded, domains: DomainMap, ranges: dict[str, Range] | N
     surface = writer.mean(words, real)
     writer.distances(domains, surface)
     writer.read(folded.reader, said, surface)
-    return writer.model(folded.head.out_features, len(domains.means))
+    widths = (folded.head.out_features, len(domains.means))
+    return writer.model({name: ["batch", width] for name, width in zip(OUTPUTS, widths, strict=True)})
+
+
+def write_finder(folded: FoldedFinder, ranges: dict[str, Range] | None = None) -> Any:
+    """The ONNX model of a finder: the same inputs, and logits (B, L, 3) of every token."""
+    writer = _Writer(ranges or {})
+    states = writer.embed(folded)
+    mask = writer.node("Cast", ["attention_mask"], to=6)
+    for number, layer in enumerate(folded.layers):
+        assert isinstance(layer, FoldedLayer)
+        states = writer.layer(layer, f"layers.{number}", states, mask)
+    writer.node("Identity", [writer.texts(writer.linear(folded.head, "head", states))], "words")
+    return writer.model({"words": ["batch", "length", folded.head.out_features]})
 
 
 class _Writer:
@@ -126,7 +142,7 @@ class _Writer:
 
     # --- parts of the network ---------------------------------------------------------------------------------------
 
-    def embed(self, folded: Folded) -> str:
+    def embed(self, folded: Folded | FoldedFinder) -> str:
         modules = dict(folded.embeddings.named_children())
         inner: Any = modules.get("embeddings", folded.embeddings)
         if inner.position_embeddings.padding_idx is None:
@@ -140,7 +156,8 @@ class _Writer:
             numbers = self.node("Add", [counted, padding])
             places = self.node("Gather", [self.constant(inner.position_embeddings.weight), numbers])
         words = self.node("Gather", [self.shared(inner.word_embeddings.weight), "input_ids"])
-        kinds = self.node("Gather", [self.constant(inner.token_type_embeddings.weight), "token_type_ids"])
+        known = self.node("Min", ["token_type_ids", self.integers(inner.token_type_embeddings.num_embeddings - 1)])
+        kinds = self.node("Gather", [self.constant(inner.token_type_embeddings.weight), known])
         states = self.rows(self.norm(inner.LayerNorm, self.node("Add", [self.node("Add", [words, kinds]), places])))
         if "project" in modules:
             states = self.linear(modules["project"], "project", states)  # type: ignore[arg-type]
@@ -214,6 +231,13 @@ class _Writer:
         total = self.node("ReduceSum", [self.node("Mul", [states, real]), axis], keepdims=0)
         return self.node("Div", [total, self.node("ReduceSum", [real, axis], keepdims=0)])
 
+    def marked(self, real: str) -> str:
+        """(B, L, 1), 1 for the aspect's own tokens; where there are none, for all real ones."""
+        found = self.node("Cast", [self.node("Equal", ["token_type_ids", self.integers(MARKED)])], to=1)
+        own = self.node("Unsqueeze", [found, self.integers([2])])
+        some = self.node("ReduceMax", [own, self.integers([1])], keepdims=1)
+        return self.node("Add", [own, self.node("Mul", [self.node("Sub", [self.number(1.0), some]), real])])
+
     def distances(self, domains: DomainMap, surface: str) -> None:
         whitener = domains.whitener().cpu()
         whitened = self.node("MatMul", [surface, self.constant(whitener.T)])
@@ -235,17 +259,14 @@ class _Writer:
         read = self.node("ReduceLogSumExp", [self.node("Add", [domain, answer]), self.integers([1])], keepdims=0)
         self.node("Clip", [read, self.number(LEAST)], "logits")
 
-    def model(self, classes: int, domains: int) -> Any:
+    def model(self, outputs: dict[str, list[str | int]]) -> Any:
         from onnx import TensorProto, checker, helper
 
         graph = helper.make_graph(
             self._nodes,
             "classic",
             [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in INPUTS],
-            [
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
-                for name, width in zip(OUTPUTS, (classes, domains), strict=True)
-            ],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
             self._constants,
         )
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]

@@ -108,13 +108,13 @@ class Gate:
     """
 
     def __init__(self, store: Logits, sets: Mapping[str, Sequence[Example]], texts: str, limits: Limits) -> None:
-        self._sets, self._texts, self.limits = sets, texts, limits
+        self.sets, self._texts, self.limits = sets, texts, limits
         self._answers = [store(examples) for examples in sets.values()]
 
     def compare(self, export: Logits) -> Parity:
         """Asks an export about the same texts."""
         answers = iter(self._answers)
-        return compare(lambda _: next(answers), export, self._sets, self._texts)
+        return compare(lambda _: next(answers), export, self.sets, self._texts)
 
     def check(self, export: Logits) -> Parity:
         """The same, and refuses what lies beyond the limits.

@@ -8,13 +8,14 @@ ones, the most sensitive first, until the answers are those of the store (`fewer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from classic.export.graph import Range
-from classic.prediction.folding import Folded
+from classic.prediction.folding import Folded, FoldedFinder
 from classic.types import Example
 
 _STRENGTHS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # how much of the input's unevenness is moved into the weight
@@ -31,6 +32,12 @@ def choose_ranges(folded: Folded, examples: Sequence[Example]) -> dict[str, Rang
         folded: The network.
         examples: Texts like those it will be asked about; a few hundred are enough.
     """
+    starts = range(0, len(examples), _BATCH)
+    return ranges_of(folded, (folded.tokenizer.collate(examples[start : start + _BATCH]).inputs for start in starts))
+
+
+def ranges_of(folded: Folded | FoldedFinder, batches: Iterable[Mapping[str, Any]]) -> dict[str, Range]:
+    """The same for batches of inputs, as tensors or arrays."""
     layers = {
         name: module for name, module in folded.layers.named_modules(prefix="layers") if isinstance(module, nn.Linear)
     }
@@ -41,8 +48,8 @@ def choose_ranges(folded: Folded, examples: Sequence[Example]) -> dict[str, Rang
     ]
     try:
         with torch.no_grad():
-            for start in range(0, len(examples), _BATCH):
-                folded(**folded.tokenizer.collate(examples[start : start + _BATCH]).inputs)
+            for inputs in batches:
+                folded(**{name: torch.as_tensor(values) for name, values in inputs.items()})
     finally:
         for hook in hooks:
             hook.remove()

@@ -26,8 +26,8 @@ from classic.runtime.answering import WINDOW, Answering
 from classic.runtime.records import Answered, columns, header, lines, record
 from classic.types import Example, Prediction, example_about
 
-CHUNK = 4 * WINDOW
-"""Rows between two entries of the journal."""
+CHUNK = WINDOW
+"""Rows between two entries of the journal: some ten seconds of work on a CPU, all that a kill can lose."""
 
 Chunk = list[Example]
 Engine = Callable[[Iterable[Chunk]], Iterator[list[Prediction]]]
@@ -140,10 +140,41 @@ def predict_file(
     Returns:
         The number of rows.
     """
+    names = columns(()) if names is None else names
+
+    def chunks(done: int) -> Iterator[tuple[int, str]]:
+        for answered in _answer(itertools.islice(rows, done, None), engine, chunk):
+            yield len(answered), lines(answered, form, names)
+
+    return write_chunks(chunks, out, form, job | {"chunk": chunk, "columns": list(names)}, names, on_chunk, on_start)
+
+
+def write_chunks(
+    chunks: Callable[[int], Iterator[tuple[int, str]]],
+    out: Path,
+    form: str,
+    job: dict[str, Any],
+    names: Sequence[str],
+    on_chunk: Callable[[int], None] | None = None,
+    on_start: Callable[[int], None] | None = None,
+) -> int:
+    """Writes a file chunk by chunk, or goes on where a killed process left off.
+
+    Args:
+        chunks: From so many rows of the input on: how many each chunk answers, and the lines of the answers.
+        out: The file; it appears when all rows are answered.
+        form: ``jsonl``, ``csv`` or ``parquet``; the lines of ``parquet`` are those of ``jsonl``.
+        job: What determines the answers, the size of the chunks included; work on another job is thrown away.
+        names: The columns of a CSV file.
+        on_chunk: Told the number of rows answered so far.
+        on_start: Told the number of rows that were answered before.
+
+    Returns:
+        The number of rows of the input.
+    """
     if form == "parquet":
         need_pyarrow()
-    names = columns(()) if names is None else names
-    key = hashlib.sha256(json_bytes(job | {"form": form, "chunk": chunk, "columns": list(names)})).hexdigest()
+    key = hashlib.sha256(json_bytes(job | {"form": form})).hexdigest()
     partial, journal = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.journal")
     try:
         with partial.open("a+b") as handle:
@@ -156,9 +187,9 @@ def predict_file(
                 handle.write(header(form, names).encode())
             if on_start:
                 on_start(done)
-            for answered in _answer(itertools.islice(rows, done, None), engine, chunk):
-                done += len(answered)
-                _append(handle, lines(answered, form, names))
+            for count, text in chunks(done):
+                done += count
+                _append(handle, text)
                 write_json(journal, {"key": key, "rows": done, "bytes": handle.tell()})
                 if on_chunk:
                     on_chunk(done)

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from classic.backbones.bert import Bert
-from classic.backbones.encoder import PairTokenizer, encoder_folder, pool_mean
+from classic.backbones.encoder import FAMILY, PairTokenizer, encoder_folder, pool_aspect, pool_mean
 from classic.backbones.pairs import PairBackbone, pair_tokenizer
+from classic.finding.finder import Finder
 from classic.learning.learner import Learner
 from classic.methods.base import Method
 from classic.modules.adapter import Adapter
@@ -21,9 +22,9 @@ from classic.modules.folded import FoldedBlock, FoldedLayer, as_linear
 from classic.modules.gates import UnitGate
 from classic.modules.heads import Head
 from classic.modules.plastic import Plastic
+from classic.runtime.pairs import SENTENCE
+from classic.runtime.words import WordReader
 from classic.types import POLARITIES, Scenario
-
-_FAMILY = {"bert", "roberta", "xlm-roberta", "electra"}  # MPNet adds a bias of its own to every attention
 
 
 class Folded(nn.Module):
@@ -50,13 +51,15 @@ class Folded(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (B, C) and surfaces (B, d) of a batch (B, L)."""
-        segments = {"token_type_ids": token_type_ids} if self.tokenizer.segments else {}
+        segments = {"token_type_ids": token_type_ids.clamp(max=SENTENCE)} if self.tokenizer.segments else {}
         states: Tensor = self.embeddings(input_ids=input_ids, **segments)
         mask = attention_mask.bool()[:, None, None, :]
         for layer in self.layers:
             states = layer(states, mask)
         if self.pool == "mean":
             features = pool_mean(states, attention_mask)
+        elif self.pool == "aspect":
+            features = pool_aspect(states, attention_mask, token_type_ids)
         else:
             features = states[:, 0] if self.pool == "cls" else self.pool(states)  # type: ignore[operator]
         surface = pool_mean(nn.functional.embedding(input_ids, self.words), attention_mask)
@@ -70,7 +73,7 @@ def can_fold(method: Method) -> bool:
     if not isinstance(backbone, PairBackbone) or not method.foldable():
         return False
     shape: Any = backbone.encoder.config
-    return shape.model_type in _FAMILY and all(_is_plain(plastic) for plastic in backbone.plastic().values())
+    return shape.model_type in FAMILY and all(_is_plain(plastic) for plastic in backbone.plastic().values())
 
 
 def fold(learner: Learner, task: int | None = None) -> Folded:
@@ -84,17 +87,53 @@ def fold(learner: Learner, task: int | None = None) -> Folded:
     assert isinstance(backbone, PairBackbone)
     encoder: Any = backbone.encoder
     settings = learner.config.complete().backbone_config
-    tokenizer = pair_tokenizer(encoder_folder(settings["encoder"]), encoder, settings["max_length"])
+    folder, marks = encoder_folder(settings["encoder"]), settings["pooling"] == "aspect"
+    tokenizer = pair_tokenizer(folder, encoder, settings["max_length"], marks=marks)
     with method.acting_as(task):
         layers = [_fold_layer(layer, int(encoder.config.num_attention_heads)) for layer in encoder.encoder.layer]
         head = _whole_head(method.model.head, task)
-    parts = dict(encoder.named_children())
-    embeddings: nn.Module = parts["embeddings"]
-    if "embeddings_project" in parts:  # ELECTRA's may be narrower than its layers
-        embeddings = _Projected(embeddings, parts["embeddings_project"])
     words = backbone.first_words if isinstance(backbone, Bert) else encoder.embeddings.word_embeddings.weight
     pool = encoder.pooler if settings["pooling"] == "pooler" else settings["pooling"]
-    return Folded(embeddings, layers, pool, head, method.reader(task), words, tokenizer).eval()
+    return Folded(_embeddings(encoder), layers, pool, head, method.reader(task), words, tokenizer).eval()
+
+
+class FoldedFinder(nn.Module):
+    """A finder without what only training needs: token ids, attention mask and segments to logits of every token.
+
+    Attributes:
+        reader: Makes its inputs.
+    """
+
+    def __init__(
+        self, embeddings: nn.Module, layers: list[FoldedLayer], head: nn.Linear, segments: bool, reader: WordReader
+    ) -> None:
+        super().__init__()
+        self.embeddings, self.layers, self.head = embeddings, nn.ModuleList(layers), head
+        self.segments, self.reader = segments, reader
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """Logits (B, L, 3) of a batch (B, L)."""
+        segments = {"token_type_ids": token_type_ids} if self.segments else {}
+        states: Tensor = self.embeddings(input_ids=input_ids, **segments)
+        mask = attention_mask.bool()[:, None, None, :]
+        for layer in self.layers:
+            states = layer(states, mask)
+        logits: Tensor = self.head(states)
+        return logits
+
+
+def fold_finder(finder: Finder) -> FoldedFinder:
+    """The network of a finder as plain layers."""
+    encoder: Any = finder.encoder
+    layers = [_fold_layer(layer, int(encoder.config.num_attention_heads)) for layer in encoder.encoder.layer]
+    return FoldedFinder(_embeddings(encoder), layers, finder.head, finder.segments, finder.reader).eval()
+
+
+def _embeddings(encoder: nn.Module) -> nn.Module:
+    parts = dict(encoder.named_children())
+    if "embeddings_project" in parts:  # ELECTRA's may be narrower than its layers
+        return _Projected(parts["embeddings"], parts["embeddings_project"])
+    return parts["embeddings"]
 
 
 class _Projected(nn.Module):

@@ -11,10 +11,14 @@ import torch
 from torch import Tensor
 
 from classic.batching import sorted_batches
-from classic.errors import InputError
+from classic.errors import InputError, StoreError
+from classic.finding.marking import computing
 from classic.learning.learner import Learner, load_learner
-from classic.prediction.folding import Folded, can_fold, fold
-from classic.runtime.answering import TOKENS, Answering, as_prediction, like_length, unknown_domain
+from classic.prediction.folding import Folded, FoldedFinder, can_fold, fold, fold_finder
+from classic.runtime.answering import Answering, as_prediction, unknown_domain
+from classic.runtime.batches import TOKENS, like_length
+from classic.runtime.sentences import Mark
+from classic.runtime.words import mark_all
 from classic.store.store import Store
 from classic.types import Batch, Example, Prediction, Scenario
 
@@ -46,6 +50,7 @@ class Predictor(Answering):
         self._whitener = learner.map.whitener()
         self._folds = folded and can_fold(learner.method)
         self._networks: dict[int | None, Folded] = {}
+        self._finder: FoldedFinder | None = None
         self._folding = threading.Lock()  # while a task is folded, the model acts as that task
 
     @classmethod
@@ -66,6 +71,26 @@ class Predictor(Answering):
             )
         if domain is not None and domain not in self.learner.domains:
             raise unknown_domain(domain, self.learner.domains)
+
+    @property
+    def finds(self) -> bool:
+        return self.learner.finder is not None and self.learner.finder.tensors is not None
+
+    def mark(self, sentences: list[str], min_confidence: float) -> list[list[Mark]]:
+        if not self.finds:
+            return super().mark(sentences, min_confidence)
+        finder = self._finding()
+        return mark_all(finder.reader, computing(finder, self.device), sentences, min_confidence)
+
+    def _finding(self) -> FoldedFinder:
+        assert self.learner.finder
+        with self._folding:
+            if self._finder is None:
+                try:
+                    self._finder = fold_finder(self.learner.finder.build(self.device))
+                except ValueError as error:
+                    raise StoreError(f"the finder is not one of this store ({error})", fix="do not use it") from None
+            return self._finder
 
     def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:
         task = None if domain is None else self.learner.domains.index(domain)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from classic.data.marked import spans_of
 from classic.data.memory import to_examples
 from classic.data.readers import read_examples
 from classic.errors import InputError
+from classic.evaluation.aspects import exact_match
 from classic.evaluation.details import by_class, confusion_matrix, detail, intervals
 from classic.evaluation.scores import count, score
 from classic.prediction.opening import open_predictor
 from classic.runtime.answering import Answering
-from classic.types import Example
+from classic.types import Example, Polarity
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,27 @@ def evaluate(
     predictor = model if isinstance(model, Answering) else open_predictor(model)
     examples = read_examples(data) if isinstance(data, str | Path) else to_examples(data)
     return Evaluation(count_answers(predictor, examples, domain, batch_size, on_answer))
+
+
+def count_found(
+    predictor: Answering, examples: Sequence[Example], domain: str | None = None, min_confidence: float = 0.5
+) -> dict[str, Any]:
+    """Exact match of what is found by itself: ``aspects``, and ``pairs`` of an aspect and its polarity.
+
+    The truth is what the rows name. Rows may leave aspects out: then precision, and with it F1, is a lower bound.
+    """
+    true: dict[str, dict[tuple[int, int], Polarity | None]] = {}
+    for example in examples:
+        for span in spans_of(example):
+            true.setdefault(example.sentence, {})[span] = example.polarity
+    found = predictor.find(list(true), min_confidence=min_confidence, domain=domain)
+    return {
+        "aspects": exact_match(list(true.values()), [[(each.start, each.end) for each in one] for one in found]),
+        "pairs": exact_match(
+            [own.items() for own in true.values()],
+            [[((each.start, each.end), each.prediction.polarity) for each in one] for one in found],
+        ),
+    }
 
 
 def count_answers(

@@ -102,6 +102,12 @@ def test_wrong_json_is_refused(change: dict[str, object]) -> None:
         ResultMatrix.from_dict({**ResultMatrix(["a", "b"]).to_dict(), **change})
 
 
+def test_a_misspelt_metric_is_told_the_nearest() -> None:
+    with pytest.raises(InputError, match="unknown metric 'macro_f2'") as told:
+        ResultMatrix(["a"])._of("macro_f2")
+    assert "macro_f1" in told.value.fix
+
+
 def test_table() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(filled().table())

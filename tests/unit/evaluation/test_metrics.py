@@ -39,6 +39,11 @@ def test_nothing_to_score(truth: list[int], predicted: list[int]) -> None:
             metric(truth, predicted)
 
 
+def test_no_classes_are_no_score() -> None:
+    with pytest.raises(ValueError, match="at least one label"):
+        macro_f1([1], [1], labels=[])
+
+
 def test_golden_constants(asc19: Path) -> None:
     """The paper prints both pairs as results of systems that learned nothing."""
     scores: dict[str, list[tuple[float, float]]] = {"positive": [], "majority": []}

@@ -61,6 +61,20 @@ def test_every_shape_gives_the_logits_of_torch(taught_path: Path, shape: tuple[i
     np.testing.assert_allclose(found[1], distances, atol=1e-3)
 
 
+def test_features_at_the_aspect_are_exported_as_they_are_in_the_store(
+    tmp_path: Path, tiny_system: Make, toy_tasks: Tasks
+) -> None:
+    store = open_or_create(tmp_path / "store", tiny_system(changes={"backbone.pooling": "aspect"}))
+    teach(store, toy_tasks[0])
+    sentence = "so good screen and bad screen"
+    asked = [Example(sentence, "screen", None, (8, 14)), Example(sentence, "screen", None, (23, 29))]
+    asked += [Example(sentence, "screen"), Example(sentence, "battery")]  # both of them, and none
+    parity = export_store(store, tmp_path / "out", sets={"screen": toy_tasks[0].test + tuple(asked)})
+    assert parity.flips == 0 and parity.gap < 1e-5
+    told = ExportedPredictor(tmp_path / "out").logits(asked)
+    assert len(np.unique(told.round(5), axis=0)) == 4  # whose words are pooled is seen by the export, too
+
+
 def test_parity_is_measured_and_kept_on_the_card(
     taught_path: Path, tmp_path: Path, texts: dict[str, tuple[Example, ...]]
 ) -> None:

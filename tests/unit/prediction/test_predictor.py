@@ -194,7 +194,15 @@ def test_rows_are_answered_in_the_shapes_people_have(predictor: Predictor) -> No
 
 @pytest.mark.parametrize(
     "wrong",
-    [(SENTENCE, None), (SENTENCE, [7]), (7, ["screen"]), (SENTENCE, ("a", "b", 1)), ([SENTENCE], None), (None, None)],
+    [
+        (SENTENCE, None),
+        (SENTENCE, 7),
+        (SENTENCE, [7]),
+        (7, ["screen"]),
+        (SENTENCE, ("a", "b", 1)),
+        ([SENTENCE], None),
+        (None, None),
+    ],
 )
 def test_wrong_types_get_our_error(predictor: Predictor, wrong: tuple[object, object]) -> None:
     with pytest.raises(InputError):

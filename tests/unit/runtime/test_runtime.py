@@ -14,7 +14,7 @@ from classic.export import export_store
 from classic.prediction.bulk import RowPredictor
 from classic.prediction.predictor import Predictor
 from classic.runtime import ExportedPredictor
-from classic.runtime.answering import like_length
+from classic.runtime.batches import like_length
 from classic.store.store import Store
 from classic.types import Example, Task
 
