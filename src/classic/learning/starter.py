@@ -31,15 +31,11 @@ from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = "80440ae69ce2fb5016a03d13b4761206e6d43e4512c2e4ad12b6513ca3d388ac"  # of the shipped file
+SHA256 = "71f76cba9b4686aa6b3ff44482f2d21df79f187b6981b8609af1788509715eb9"  # of the shipped file
 FINDER_SHA256 = "3d3cfb36430d23d6447be4d3ef533534e682bc4ffde2f55aa78d270bfb3c1287"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
-# Leaf name, and how many steps the average counts for at most: after the thousands it took, 150 rows would hardly
-# move it (docs/research, section 15).
-_STEPS, _MOST_STEPS = "steps", 250
-_WHERE_IT_TRAINED = "live"  # leaf name: where averaged weights stood; not needed, training goes on from the average
 
 
 def pack(learner: Learner, record: dict[str, Any]) -> bytes:
@@ -48,13 +44,8 @@ def pack(learner: Learner, record: dict[str, Any]) -> bytes:
 
     tensors: dict[str, Tensor] = {}
     for name, tensor in learner.tensors().items():
-        leaf = name.rpartition(".")[2]
-        kept = tensor.new_zeros(0) if leaf == _WHERE_IT_TRAINED else tensor
-        kept = kept.clamp(max=_MOST_STEPS) if leaf == _STEPS else kept
-        halved = (
-            kept.half() if kept.dtype == torch.float32 and kept.numel() > 1000 and name.startswith("method/") else kept
-        )
-        tensors[name] = halved.contiguous()
+        large = tensor.dtype == torch.float32 and tensor.numel() > 1000 and name.startswith("method/")
+        tensors[name] = (tensor.half() if large else tensor).contiguous()
     header = {"format": FORMAT, "system": learner.config.complete().to_dict(), "record": record}
     return save(tensors, metadata={"starter": json.dumps(header, sort_keys=True)})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn.functional import smooth_l1_loss
+from torch.nn.functional import kl_div, smooth_l1_loss
 
 
 def absent_odds(teacher_logits: Tensor, student_logits: Tensor, absent: Tensor) -> Tensor:
@@ -23,5 +23,36 @@ def absent_odds(teacher_logits: Tensor, student_logits: Tensor, absent: Tensor) 
     return smooth_l1_loss(_odds(student_logits, absent), _odds(teacher_logits.detach(), absent))
 
 
+def lost_odds(before: Tensor, after: Tensor, absent: Tensor) -> float:
+    """What must be added to the logits of absent classes so that they are as likely as before, on the mean of all texts.
+
+        b:  mean_n P_absent(after_n + b) = mean_n P_absent(before_n)
+
+    Args:
+        before: (N, C) logits of the model before.
+        after: (N, C) logits of the model that has learned the domain, for the same texts.
+        absent: (C,) bool, neither none nor all.
+    """
+    wanted = before.double().softmax(dim=1)[:, absent].sum(dim=1).mean()
+    odds, low, high = _odds(after.double(), absent), -20.0, 20.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if (odds + middle).sigmoid().mean() < wanted else (low, middle)
+    return (low + high) / 2
+
+
 def _odds(logits: Tensor, absent: Tensor) -> Tensor:
     return logits[:, absent].logsumexp(dim=1) - logits[:, ~absent].logsumexp(dim=1)
+
+
+def kept_answers(teacher_logits: Tensor, student_logits: Tensor) -> Tensor:
+    """What the model before answers stays the answer: the mean Kullback-Leibler divergence. After Li and Hoiem (2016).
+
+        L = mean_n sum_c p_nc (log p_nc - log q_nc),      p = softmax(teacher), q = softmax(student)
+
+    Args:
+        teacher_logits: (N, C); no gradient flows into them.
+        student_logits: (N, C).
+    """
+    wanted = teacher_logits.detach().log_softmax(dim=1)
+    return kl_div(student_logits.log_softmax(dim=1), wanted, reduction="batchmean", log_target=True)

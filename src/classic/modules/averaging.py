@@ -9,23 +9,25 @@ from torch import Tensor, nn
 
 from classic.modules.keeping import Keeping
 
-_HEAD_START = 10.0  # k: with so few steps behind it, an average is hardly more than its newest value
-_LEAST = 0.01  # c: a new domain counts even after hundreds of others
+_HALF_WAY = 100.0  # h: steps of a lesson after which what answers goes half of the way
+_HEAD_START = 10.0  # k: with so few steps behind it, a lesson's average is hardly more than its newest value
+_LEAST = 0.02  # c: it forgets the beginning of a long lesson
 
 
 class RunningAverage(nn.Module, Keeping):
-    """What training walks through, averaged over its steps and over all tasks.
+    """Every lesson begins where the answers are, and what answers goes a share of the way to where it leads.
 
-        average_n = average_{n-1} + r_n (weights_n - average_{n-1}),    r_n = max(k / (n + k), c)
+        lesson_n = lesson_{n-1} + r_n (weights_n - lesson_{n-1}),    r_n = max(k / (n + k), c)
+        answers  = before + a (lesson_N - before),      a = N / (N + h), and 1 in the first lesson
 
-    After Polyak and Juditsky (1992). Training goes on from where it stood (`live`); what answers is the average. A single
-    domain pulls the weights its own way; what all of them agree on stays in the average, and what one of them undid
-    wears off slowly.
+    The first line is after Polyak and Juditsky (1992), the second after Wortsman et al. (2022): between a network and one
+    that was tuned further lies one that knows what both know. A small domain pulls the weights its own way; a part of the
+    way is enough to learn it, and what earlier ones taught wears off slowly (docs/research, section 19).
 
     Attributes:
-        live: (P,) where training stood when the last task ended; empty before the first.
-        average: (P,) during a task; empty between tasks, when the parameters themselves are the average.
-        steps: n.
+        average: (P,) during a task: the weights that answered before it; empty between tasks.
+        live: (P,) during a task: its own steps, averaged; empty between tasks.
+        steps: n, of this task or the last one.
     """
 
     live: Tensor
@@ -35,27 +37,29 @@ class RunningAverage(nn.Module, Keeping):
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
         super().__init__()
         self.parameters_averaged = tuple(parameters)  # a plain tuple: they belong to the backbone and the head
+        self._first = True
         self.register_buffer("live", torch.zeros(0))
         self.register_buffer("average", torch.zeros(0))
         self.register_buffer("steps", torch.zeros((), dtype=torch.long))
 
     def start_task(self) -> None:
-        """The parameters, which are the average, become what training goes on from."""
+        """Training goes on from the weights that answer."""
+        self._first = not int(self.steps)
+        self.steps = torch.zeros_like(self.steps)
         self.average = self._read()
-        if len(self.live):
-            self._write(self.live)
+        self.live = self.average.clone()
 
     def step(self) -> None:
         """After every update of the weights."""
         self.steps = self.steps + 1
         rate = max(_HEAD_START / (int(self.steps) + _HEAD_START), _LEAST)
-        self.average = torch.lerp(self.average, self._read(), rate)
+        self.live = torch.lerp(self.live, self._read(), rate)
 
     def finish_task(self) -> None:
-        """The parameters become the average."""
-        self.live = self._read()
-        self._write(self.average)
-        self.average = self.live.new_zeros(0)
+        """The parameters become what answers."""
+        count = float(self.steps)
+        self._write(torch.lerp(self.average, self.live, 1.0 if self._first else count / (count + _HALF_WAY)))
+        self.average = self.live = self.average.new_zeros(0)
 
     def _read(self) -> Tensor:
         return torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters_averaged])

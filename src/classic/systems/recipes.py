@@ -203,6 +203,7 @@ _METHODS = (
             "method.ced": 1.0,
             "method.cks": 1.0,
             "method.absent": 0.0,
+            "method.rehearsal": 0.0,
             "method.temperature": 1.0,
             "method.teachers": "sum",
             "method.teacher_head": "current",
@@ -228,7 +229,10 @@ _METHODS = (
     ),
     rule({"method.most_teachers": 5}, budget="quick", method="classic"),
     rule(READER, preset="default", method="classic"),
-    rule({"additions.average": True}, preset="default", method="classic", scenario=Scenario.DIL),
+    # Its own term keeps classes that domains lack, and gives their odds back: nothing has to be raised by guess.
+    rule(
+        {"additions.average": True, "additions.faded": 0.0}, preset="default", method="classic", scenario=Scenario.DIL
+    ),
     # Averaged units go on learning with every domain, so a new one wants hardly any of its own: one per adapter, however
     # small the share. Protected ones leave room for domains to come.
     rule({"method.gates.fresh_first": 0.5}, preset="default", budget="full", method=_MASKED, backbone="bert_adapter"),

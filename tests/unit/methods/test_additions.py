@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def test_classic_and_ncl_are_read_alike(tiny_encoder: Path) -> None:
     ncl, classic = (
         parse(f"{name}@bert_adapter", changes=small(tiny_encoder)) for name in ("ncl+reader+average", "classic")
     )
-    assert ncl.additions == classic.additions
+    # CLASSIC gives classes that domains lack their odds back; for others they are raised by a guess.
+    assert ncl.additions == replace(classic.additions, faded=0.25)
     bare = parse("classic-shares-domains-belief-faded-average@bert_adapter", changes=small(tiny_encoder))
     assert bare.additions == parse("ncl@bert_adapter", changes=small(tiny_encoder)).additions
 

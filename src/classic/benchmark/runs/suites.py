@@ -25,7 +25,6 @@ ADDITIONS = (  # CLASSIC without what we added to the paper's
     "classic-shares@bert_adapter/dil",
     "classic-domains@bert_adapter/dil",
     "classic-belief@bert_adapter/dil",
-    "classic-faded@bert_adapter/dil",
     "classic-average@bert_adapter/dil",
     "classic-shares-domains-average@bert_adapter/dil",
 )

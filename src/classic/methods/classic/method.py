@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from classic.batching import sorted_batches
-from classic.losses import absent_odds, ced, cks, csc
+from classic.losses import absent_odds, ced, cks, csc, kept_answers, lost_odds
 from classic.methods.additions import Additions
 from classic.methods.base import Group, Phase
 from classic.methods.classic.config import ClassicConfig
+from classic.methods.classic.questions import other_words
+from classic.methods.classic.rehearsal import Rehearsal
 from classic.methods.classic.teachers import Teachers
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
@@ -20,9 +23,10 @@ from classic.modules.balance import Balance
 from classic.modules.projection_head import ProjectionHead
 from classic.modules.task_attention import TaskAttention, TaskAxisAttention
 from classic.seeding import Seeds
-from classic.types import Batch, Scenario, Step, Task
+from classic.types import Batch, Example, Scenario, Step, Task
 
 _BATCH = 64
+_QUESTIONS = 2  # about other words, for every training example
 
 
 class Classic(Hat):
@@ -32,12 +36,13 @@ class Classic(Hat):
 
         L = L_CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS   (+ c R, the masks' sparsity, from HAT)
 
-    and, not in the paper, what keeps classes that a new domain lacks (`classic.losses.absent`).
+    and, not in the paper, what keeps classes that a new domain lacks (`classic.losses.absent`): a term while it learns, and
+    their odds set right when it has learned. Where texts may be kept at hand, they are rehearsed.
 
     The preset ``default`` uses all additions (`classic.methods.additions`), which are not in the paper.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     needs_task_id: ClassVar[bool] = False
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
@@ -49,6 +54,8 @@ class Classic(Hat):
         self.attention: TaskAttention | TaskAxisAttention | None = None
         self.projection: ProjectionHead | None = None
         self.balance: Balance | None = None
+        self.rehearsal: Rehearsal | None = None
+        self.questions: tuple[tuple[Example, ...], Tensor] | None = None  # and what the model before answers
         self.transfer: list[float] = []
 
     def adopt(self, additions: Additions) -> None:
@@ -63,15 +70,21 @@ class Classic(Hat):
     def start_task(self, task: Task, seeds: Seeds) -> None:
         super().start_task(task, seeds)
         config, features, device = self.config, self.model.backbone.features, self.present.device
-        self.attention = self.projection = self.balance = None
-        if config.csc or config.ced or config.cks or config.absent:
-            self.balance = Balance(("ce", "csc", "ced", "cks", "absent")).to(device)
+        self._forget_task()
+        if config.csc or config.ced or config.cks or config.absent or config.rehearsal:
+            self.balance = Balance(("ce", "csc", "ced", "cks", "absent", "rehearsal")).to(device)
         if config.pull.projection and config.contrast == "features" and (config.csc or (config.cks and self.learned)):
             drawn = seeds.generator("projection", self.learned)
             self.projection = ProjectionHead(features, config.pull.projection, drawn).to(device)
         if not self.learned:
             return
         self.teachers.ask(self, task)
+        if self._absent().any():
+            asked = other_words(task, _QUESTIONS, Random(seeds.number("questions", self.learned)))
+            self.questions = asked, self.teachers.say(self, asked, [self.learned - 1])[1][:, 0]
+        if config.rehearsal and self.at_hand and self.model.head.scenario is Scenario.DIL:
+            draw = Random(seeds.number("rehearsal", self.learned))
+            self.rehearsal = Rehearsal(self, self.teachers, self.at_hand, draw)
         if config.cks:
             drawn = seeds.generator("attention", self.learned)
             if config.attention == "tasks":
@@ -93,7 +106,7 @@ class Classic(Hat):
         terms = self._base_terms(output, batch)
         if self.balance is None:
             return terms
-        losses = {"ce": terms["ce"]}
+        losses, features_of = {"ce": terms["ce"]}, {}
         if config.csc:
             own = self._contrasted(output.features)
             losses["csc"] = csc(own, batch.labels, config.temperature, config.reading, normalised=config.normalised)
@@ -115,9 +128,13 @@ class Classic(Hat):
                     terms["view_ce"] = config.view_ce * said
                     if "sparsity" in terms:
                         terms["view_sparsity"] = config.view_ce * terms["sparsity"]
-        wished = {"csc": config.csc, "ced": config.ced, "cks": config.cks, "absent": config.absent}
+        if self.rehearsal is not None:
+            rehearsed, wanted = self.rehearsal.batch(step, len(batch) // 2)
+            again = self.model(rehearsed)
+            losses["rehearsal"], features_of["rehearsal"] = kept_answers(wanted, again.logits), again.features
+        wished = {name: getattr(config, name) for name in self.balance.names[1:]}
         fixed = config.pull.weighing == "fixed"
-        weights = self.balance.weights(losses, output.features, wished, fixed=fixed)
+        weights = self.balance.weights(losses, output.features, wished, fixed=fixed, features_of=features_of)
         return terms | {name: weight * losses[name] for name, weight in weights.items()}
 
     def _contrasted(self, features: Tensor) -> Tensor:
@@ -162,10 +179,24 @@ class Classic(Hat):
 
     def finish_task(self, task: Task) -> None:
         self.transfer = self._transfer(task) if self.attention is not None else []
-        self.attention = self.projection = self.balance = None
+        self._give_back_odds()
+        self._forget_task()
         self.teachers.forget()
         self.teachers.keep(self, task)
         super().finish_task(task)
+
+    def _forget_task(self) -> None:
+        """What lives for one task only."""
+        self.attention = self.projection = self.balance = self.rehearsal = self.questions = None
+
+    def _give_back_odds(self) -> None:
+        """Classes that the task lacks are as likely as before, on the mean of all questions about other words."""
+        if self.questions is None:
+            return
+        asked, before = self.questions
+        after = self.teachers.say(self, asked, [None])[1][:, 0]
+        with torch.no_grad():
+            self.model.head.current.bias[self._absent()] += lost_odds(before, after, self._absent())
 
     def _transfer(self, task: Task) -> list[float]:
         """How much the new task attends to each task so far, itself last: the mean of alpha_{t,i} over its examples.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -79,8 +81,8 @@ class Teachers(nn.Module):
         distance = (self.places - _place(method, task)).norm(dim=1)
         return sorted(distance.argsort()[: self.most].tolist())
 
-    def say(self, method: Method, examples: tuple[Example, ...], asked: list[int]) -> tuple[Tensor, Tensor]:
-        """Features (n, T, D) and logits (n, T, C) of the asked tasks' models for the given examples."""
+    def say(self, method: Method, examples: tuple[Example, ...], asked: Sequence[int | None]) -> tuple[Tensor, Tensor]:
+        """Features (n, T, D) and logits (n, T, C) of the asked tasks' models; None is the model in training."""
         device, backbone = method.present.device, method.model.backbone
         features = torch.zeros(len(examples), len(asked), backbone.features, device=device)
         logits = torch.zeros(len(examples), len(asked), len(method.present), device=device)
