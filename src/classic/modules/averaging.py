@@ -59,7 +59,7 @@ class RunningAverage(nn.Module, Keeping):
         """The parameters become what answers."""
         count = float(self.steps)
         self._write(torch.lerp(self.average, self.live, 1.0 if self._first else count / (count + _HALF_WAY)))
-        self.average = self.live = self.average.new_zeros(0)
+        self.average, self.live = self.average.new_zeros(0), self.average.new_zeros(0)  # two buffers, not one twice
 
     def _read(self) -> Tensor:
         return torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters_averaged])

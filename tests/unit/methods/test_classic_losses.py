@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
@@ -13,13 +14,15 @@ from classic.config import from_dict
 from classic.data.sequences import order
 from classic.data.tasks import load_domain
 from classic.methods.base import Group
+from classic.methods.classic import Classic
+from classic.methods.classic.questions import other_words
 from classic.modules.gates import GateConfig
 from classic.seeding import Seeds
 from classic.systems.names import parse
 from classic.systems.system import SystemConfig, build
-from classic.training.loop import learn_task
+from classic.training.loop import learn_task, validate
 from classic.training.optimiser import build_optimiser, rate_factor
-from classic.types import Task
+from classic.types import Example, Polarity, Task
 
 MakeSystem = Callable[..., SystemConfig]
 MASKED = ["classic@bert_adapter", "classic-average@bert_adapter", "hat+last@bert_adapter", "hat+last@bert_frozen"]
@@ -68,6 +71,45 @@ def test_every_loss_pulls_with_its_share(tiny_system: MakeSystem, toy_tasks: tup
     assert all(0.1 < share < 0.6 for share in found.values()), found
     fixed = {"method.pull.weighing": "fixed", "method.csc": 1e-3}
     assert shares(tiny_system(changes=fixed), toy_tasks[:2])["csc"] < 0.05
+
+
+def test_texts_at_hand_are_rehearsed(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
+    """With its share of the pull, and to some end: an earlier domain that is at hand is answered better."""
+    first, second = toy_tasks[0], toy_tasks[1]
+    config = tiny_system(changes={"method.rehearsal": 1.0})
+    losses = {}
+    for at_hand in ((), first.train):
+        method = build(config, 0)
+        learn_task(method, first, config.train, Seeds(0))
+        method.at_hand = at_hand
+        log = learn_task(method, second, config.train, Seeds(0))
+        assert ("rehearsal" in log.epochs[-1]["shares"]) == bool(at_hand)
+        losses[bool(at_hand)] = validate(method, first.train, 64)[0]
+    assert losses[True] < losses[False]
+
+
+def test_absent_classes_get_their_odds_back(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
+    """Over other words of the second domain's sentences "neutral" is as likely after it as it was before."""
+    config = tiny_system()
+    method = build(config, 0)
+    assert isinstance(method, Classic)
+    learn_task(method, toy_tasks[0], config.train, Seeds(0))
+    asked = other_words(toy_tasks[1], 2, Random(Seeds(0).number("questions", 1)))
+    before = method.teachers.say(method, asked, [0])[1][:, 0].softmax(dim=1)[:, 2].mean()
+    learn_task(method, toy_tasks[1], config.train, Seeds(0))
+    after = method.teachers.say(method, asked, [1])[1][:, 0].softmax(dim=1)[:, 2].mean()
+    assert float(after) == pytest.approx(float(before), abs=1e-4)
+
+
+def test_other_words_are_no_aspects_and_stand_once() -> None:
+    rows = [
+        Example("Big screen, big price, and the stand wobbles.", "screen", Polarity.POSITIVE),
+        Example("Big screen, big price, and the stand wobbles.", "price tag", Polarity.NEGATIVE),
+        Example("No.", "No", Polarity.NEGATIVE),
+    ]
+    found = other_words(Task("toy", tuple(rows)), 9, Random(0))
+    assert {question.aspect for question in found} == {"and", "the", "stand", "wobbles"}  # "big" stands twice
+    assert all(q.span and q.sentence[slice(*q.span)] == q.aspect and q.polarity is None for q in found)
 
 
 def test_a_projection_head_lives_for_one_task(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
