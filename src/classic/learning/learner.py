@@ -12,7 +12,7 @@ from torch import Tensor
 
 from classic.batching import sorted_batches
 from classic.config import from_dict, to_dict
-from classic.data.starter import STARTER, starter_task
+from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
 from classic.finding.finder import FinderConfig
 from classic.finding.kept import KeptFinder, can_find
@@ -132,8 +132,6 @@ def take_on(
     for name, value in places.items():
         setattr(learner.map, name, value)
     learner.domains, learner.temperatures = domains, temperatures
-    if domains[:1] == [STARTER]:
-        learner.method.at_hand = starter_task().train
 
 
 def open_or_create(

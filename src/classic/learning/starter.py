@@ -31,7 +31,7 @@ from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = "71f76cba9b4686aa6b3ff44482f2d21df79f187b6981b8609af1788509715eb9"  # of the shipped file
+SHA256 = "e59de40f3e4967e4dc1ffd9ce978a4394893912bd8afc796dec6cf56017b1495"  # of the shipped file
 FINDER_SHA256 = "3d3cfb36430d23d6447be4d3ef533534e682bc4ffde2f55aa78d270bfb3c1287"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn.functional import kl_div, smooth_l1_loss
+from torch.nn.functional import smooth_l1_loss
 
 
 def absent_odds(teacher_logits: Tensor, student_logits: Tensor, absent: Tensor) -> Tensor:
@@ -43,16 +43,3 @@ def lost_odds(before: Tensor, after: Tensor, absent: Tensor) -> float:
 
 def _odds(logits: Tensor, absent: Tensor) -> Tensor:
     return logits[:, absent].logsumexp(dim=1) - logits[:, ~absent].logsumexp(dim=1)
-
-
-def kept_answers(teacher_logits: Tensor, student_logits: Tensor) -> Tensor:
-    """What the model before answers stays the answer: the mean Kullback-Leibler divergence. After Li and Hoiem (2016).
-
-        L = mean_n sum_c p_nc (log p_nc - log q_nc),      p = softmax(teacher), q = softmax(student)
-
-    Args:
-        teacher_logits: (N, C); no gradient flows into them.
-        student_logits: (N, C).
-    """
-    wanted = teacher_logits.detach().log_softmax(dim=1)
-    return kl_div(student_logits.log_softmax(dim=1), wanted, reduction="batchmean", log_target=True)

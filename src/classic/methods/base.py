@@ -62,7 +62,6 @@ class Method(nn.Module):
         needs: What the backbone must provide.
         answers: How labels are learned and logits become answers.
         keeping: What is done about what earlier tasks have learned.
-        at_hand: Labelled examples that anybody may keep, such as the starter corpus; a method may rehearse them.
         adopts: Which additions make sense for it: ``reader`` (label shares, inferred domains), ``average``.
         needs_task_id: Whether in DIL an answer must be told which task is asked for, or guess it.
         keeps_data: Whether texts of learned tasks are kept.
@@ -88,7 +87,6 @@ class Method(nn.Module):
         self.learned = 0
         self.in_task = False
         self.answers = Answers(Additions())
-        self.at_hand: tuple[Example, ...] = ()
         self.keeping: Keeping = Keeping()
         self.register_buffer("present", torch.ones(len(POLARITIES), dtype=torch.bool), persistent=False)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from classic.modules.keeping import Keeping
 
-_HALF_WAY = 100.0  # h: steps of a lesson after which what answers goes half of the way
+_LONG = 100.0  # h: a lesson of more steps than these counts for more than half
 _HEAD_START = 10.0  # k: with so few steps behind it, a lesson's average is hardly more than its newest value
 _LEAST = 0.02  # c: it forgets the beginning of a long lesson
 
@@ -18,11 +18,11 @@ class RunningAverage(nn.Module, Keeping):
     """Every lesson begins where the answers are, and what answers goes a share of the way to where it leads.
 
         lesson_n = lesson_{n-1} + r_n (weights_n - lesson_{n-1}),    r_n = max(k / (n + k), c)
-        answers  = before + a (lesson_N - before),      a = N / (N + h), and 1 in the first lesson
+        answers  = before + a (lesson_N - before),      a = max(N / (N + h), 1/2), and 1 in the first lesson
 
     The first line is after Polyak and Juditsky (1992), the second after Wortsman et al. (2022): between a network and one
-    that was tuned further lies one that knows what both know. A small domain pulls the weights its own way; a part of the
-    way is enough to learn it, and what earlier ones taught wears off slowly (docs/research, section 19).
+    that was tuned further lies one that knows what both know. A small domain pulls the weights its own way; half of
+    the way is enough to learn it, and what earlier ones taught wears off slowly (docs/research, section 19).
 
     Attributes:
         average: (P,) during a task: the weights that answered before it; empty between tasks.
@@ -58,7 +58,8 @@ class RunningAverage(nn.Module, Keeping):
     def finish_task(self) -> None:
         """The parameters become what answers."""
         count = float(self.steps)
-        self._write(torch.lerp(self.average, self.live, 1.0 if self._first else count / (count + _HALF_WAY)))
+        share = 1.0 if self._first else max(count / (count + _LONG), 0.5)
+        self._write(torch.lerp(self.average, self.live, share))
         self.average, self.live = self.average.new_zeros(0), self.average.new_zeros(0)  # two buffers, not one twice
 
     def _read(self) -> Tensor:

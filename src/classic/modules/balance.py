@@ -34,28 +34,20 @@ class Balance(nn.Module):
         self.register_buffer("pulls", torch.zeros(len(names)))
 
     def weights(
-        self,
-        losses: dict[str, Tensor],
-        features: Tensor,
-        wished: dict[str, float],
-        *,
-        fixed: bool,
-        features_of: dict[str, Tensor] | None = None,
+        self, losses: dict[str, Tensor], features: Tensor, wished: dict[str, float], *, fixed: bool
     ) -> dict[str, float]:
         """The weight of each loss of a step but the first.
 
         Args:
             losses: By name, without weights.
-            features: (B, D), which they were computed from.
+            features: (B, D), which all of them were computed from.
             wished: The share of each or, if ``fixed``, its weight.
             fixed: Whether to measure only.
-            features_of: Those of a loss, by its name, that was computed from others.
         """
         now = torch.zeros_like(self.pulls)
         for place, name in enumerate(self.names):
             if name in losses and losses[name].requires_grad:
-                of = (features_of or {}).get(name, features)
-                (gradient,) = torch.autograd.grad(losses[name], of, retain_graph=True, allow_unused=True)
+                (gradient,) = torch.autograd.grad(losses[name], features, retain_graph=True, allow_unused=True)
                 now[place] = 0.0 if gradient is None else gradient.detach().norm()
         # A loss that says nothing about a batch (no pair in it) is not measured on it.
         smoothed = torch.where(self.pulls > 0, torch.lerp(now, self.pulls, _SMOOTHING), now)

@@ -203,7 +203,6 @@ _METHODS = (
             "method.ced": 1.0,
             "method.cks": 1.0,
             "method.absent": 0.0,
-            "method.rehearsal": 0.0,
             "method.temperature": 1.0,
             "method.teachers": "sum",
             "method.teacher_head": "current",

@@ -20,7 +20,7 @@ from classic.modules.gates import GateConfig
 from classic.seeding import Seeds
 from classic.systems.names import parse
 from classic.systems.system import SystemConfig, build
-from classic.training.loop import learn_task, validate
+from classic.training.loop import learn_task
 from classic.training.optimiser import build_optimiser, rate_factor
 from classic.types import Example, Polarity, Task
 
@@ -71,21 +71,6 @@ def test_every_loss_pulls_with_its_share(tiny_system: MakeSystem, toy_tasks: tup
     assert all(0.1 < share < 0.6 for share in found.values()), found
     fixed = {"method.pull.weighing": "fixed", "method.csc": 1e-3}
     assert shares(tiny_system(changes=fixed), toy_tasks[:2])["csc"] < 0.05
-
-
-def test_texts_at_hand_are_rehearsed(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
-    """With its share of the pull, and to some end: an earlier domain that is at hand is answered better."""
-    first, second = toy_tasks[0], toy_tasks[1]
-    config = tiny_system(changes={"method.rehearsal": 1.0})
-    losses = {}
-    for at_hand in ((), first.train):
-        method = build(config, 0)
-        learn_task(method, first, config.train, Seeds(0))
-        method.at_hand = at_hand
-        log = learn_task(method, second, config.train, Seeds(0))
-        assert ("rehearsal" in log.epochs[-1]["shares"]) == bool(at_hand)
-        losses[bool(at_hand)] = validate(method, first.train, 64)[0]
-    assert losses[True] < losses[False]
 
 
 def test_absent_classes_get_their_odds_back(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:

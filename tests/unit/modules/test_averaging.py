@@ -41,12 +41,12 @@ def test_the_rates_are_those_of_the_equations() -> None:
     weight = nn.Parameter(torch.zeros(1))
     averaging = RunningAverage([weight])
     answers = 0.0
-    for count in (700, 100, 30):
+    for count in (700, 300, 30):
         values = [float(n % 7) for n in range(1, count + 1)]
         expected = answers
         for n, value in enumerate(values, start=1):
             expected += max(10 / (n + 10), 0.02) * (value - expected)
-        answers += (1.0 if count == 700 else count / (count + 100)) * (expected - answers)
+        answers += {700: 1.0, 300: 0.75, 30: 0.5}[count] * (expected - answers)
         lesson(averaging, weight, values)
         assert float(weight.data) == pytest.approx(answers, abs=1e-3)
 

@@ -45,8 +45,6 @@ class ClassicConfig:
         csc, ced, cks: lambda_1 to lambda_3 of Eq. (14), 1 in the paper; or shares of the pull, see ``pull.weighing``.
         absent: Likewise of what keeps classes that a new domain lacks (`classic.losses.absent`); not in the paper. Unless
             it is 0, their odds are also set right at the end, by questions about other words of the sentences.
-        rehearsal: Likewise of what keeps the answers about texts at hand (`classic.methods.classic.rehearsal`), in a model
-            that begins with the starter; not in the paper.
         temperature: tau of all three; 1 in the paper.
         teachers: Over which earlier models CED goes: their ``sum`` (Eq. 7), their ``mean``, or only the ``last`` one,
             as the released code does.
@@ -70,7 +68,6 @@ class ClassicConfig:
     ced: float = 0.25
     cks: float = 0.25
     absent: float = 0.25
-    rehearsal: float = 0.5
     temperature: float = 0.1
     teachers: Literal["sum", "mean", "last"] = "mean"
     teacher_head: Literal["current", "own"] = "own"

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from classic.batching import sorted_batches
-from classic.losses import absent_odds, ced, cks, csc, kept_answers, lost_odds
+from classic.losses import absent_odds, ced, cks, csc, lost_odds
 from classic.methods.additions import Additions
 from classic.methods.base import Group, Phase
 from classic.methods.classic.config import ClassicConfig
 from classic.methods.classic.questions import other_words
-from classic.methods.classic.rehearsal import Rehearsal
 from classic.methods.classic.teachers import Teachers
 from classic.methods.hat import Hat, HatConfig
 from classic.model import Model
@@ -37,7 +36,7 @@ class Classic(Hat):
         L = L_CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS   (+ c R, the masks' sparsity, from HAT)
 
     and, not in the paper, what keeps classes that a new domain lacks (`classic.losses.absent`): a term while it learns, and
-    their odds set right when it has learned. Where texts may be kept at hand, they are rehearsed.
+    their odds set right when it has learned.
 
     The preset ``default`` uses all additions (`classic.methods.additions`), which are not in the paper.
     """
@@ -54,7 +53,6 @@ class Classic(Hat):
         self.attention: TaskAttention | TaskAxisAttention | None = None
         self.projection: ProjectionHead | None = None
         self.balance: Balance | None = None
-        self.rehearsal: Rehearsal | None = None
         self.questions: tuple[tuple[Example, ...], Tensor] | None = None  # and what the model before answers
         self.transfer: list[float] = []
 
@@ -71,8 +69,8 @@ class Classic(Hat):
         super().start_task(task, seeds)
         config, features, device = self.config, self.model.backbone.features, self.present.device
         self._forget_task()
-        if config.csc or config.ced or config.cks or config.absent or config.rehearsal:
-            self.balance = Balance(("ce", "csc", "ced", "cks", "absent", "rehearsal")).to(device)
+        if config.csc or config.ced or config.cks or config.absent:
+            self.balance = Balance(("ce", "csc", "ced", "cks", "absent")).to(device)
         if config.pull.projection and config.contrast == "features" and (config.csc or (config.cks and self.learned)):
             drawn = seeds.generator("projection", self.learned)
             self.projection = ProjectionHead(features, config.pull.projection, drawn).to(device)
@@ -80,11 +78,8 @@ class Classic(Hat):
             return
         self.teachers.ask(self, task)
         if self._absent().any():
-            asked = other_words(task, _QUESTIONS, Random(seeds.number("questions", self.learned)))
+            asked = other_words(task, _QUESTIONS, Random(seeds.number("questions", self.learned))) or task.train
             self.questions = asked, self.teachers.say(self, asked, [self.learned - 1])[1][:, 0]
-        if config.rehearsal and self.at_hand and self.model.head.scenario is Scenario.DIL:
-            draw = Random(seeds.number("rehearsal", self.learned))
-            self.rehearsal = Rehearsal(self, self.teachers, self.at_hand, draw)
         if config.cks:
             drawn = seeds.generator("attention", self.learned)
             if config.attention == "tasks":
@@ -106,7 +101,7 @@ class Classic(Hat):
         terms = self._base_terms(output, batch)
         if self.balance is None:
             return terms
-        losses, features_of = {"ce": terms["ce"]}, {}
+        losses = {"ce": terms["ce"]}
         if config.csc:
             own = self._contrasted(output.features)
             losses["csc"] = csc(own, batch.labels, config.temperature, config.reading, normalised=config.normalised)
@@ -128,13 +123,9 @@ class Classic(Hat):
                     terms["view_ce"] = config.view_ce * said
                     if "sparsity" in terms:
                         terms["view_sparsity"] = config.view_ce * terms["sparsity"]
-        if self.rehearsal is not None:
-            rehearsed, wanted = self.rehearsal.batch(step, len(batch) // 2)
-            again = self.model(rehearsed)
-            losses["rehearsal"], features_of["rehearsal"] = kept_answers(wanted, again.logits), again.features
         wished = {name: getattr(config, name) for name in self.balance.names[1:]}
         fixed = config.pull.weighing == "fixed"
-        weights = self.balance.weights(losses, output.features, wished, fixed=fixed, features_of=features_of)
+        weights = self.balance.weights(losses, output.features, wished, fixed=fixed)
         return terms | {name: weight * losses[name] for name, weight in weights.items()}
 
     def _contrasted(self, features: Tensor) -> Tensor:
@@ -187,7 +178,7 @@ class Classic(Hat):
 
     def _forget_task(self) -> None:
         """What lives for one task only."""
-        self.attention = self.projection = self.balance = self.rehearsal = self.questions = None
+        self.attention = self.projection = self.balance = self.questions = None
 
     def _give_back_odds(self) -> None:
         """Classes that the task lacks are as likely as before, on the mean of all questions about other words."""
