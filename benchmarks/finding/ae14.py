@@ -30,6 +30,7 @@ from classic.finding.finder import FinderConfig
 from classic.finding.kept import KeptFinder
 from classic.finding.marking import mark
 from classic.learning.starter import starter_finder
+from classic.training.devices import fastest_precision
 
 DOMAINS = ("laptop", "rest")
 PLANS = (("laptop", "rest"), ("rest", "laptop"), ("laptop",), ("rest",), ("laptop+rest",))
@@ -93,7 +94,7 @@ def learn(kept: KeptFinder, sentences: list[Marked], lesson: int, file: Path) ->
         kept.tensors = load_file(file)
         return None
     clock = time.process_time()
-    kept.learn(sentences, lesson + 1, precision="bfloat16")
+    kept.learn(sentences, lesson + 1, keep=lesson > 0, precision=fastest_precision())
     save_file(kept.tensors, file)
     return time.process_time() - clock
 

@@ -25,6 +25,7 @@ from classic.evaluation.aspects import count_aspects
 from classic.finding.finder import Finder, FinderConfig
 from classic.finding.marking import mark
 from classic.learning.starter import starter_finder
+from classic.training.devices import fastest_precision
 
 OUT = Path(__file__).parent / "domains.json"
 
@@ -52,7 +53,7 @@ def main() -> None:
             kept.tensors = load_file(file)
             finder, seconds = kept.build(), None
         else:
-            finder = kept.learn(sentences, number + 1, precision="bfloat16")
+            finder = kept.learn(sentences, number + 1, keep=number > 0, precision=fastest_precision())
             seconds = time.process_time() - clock
             save_file(kept.tensors, file)
         last = number == len(names) - 1

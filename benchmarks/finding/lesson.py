@@ -18,6 +18,7 @@ from classic.evaluation.aspects import count_aspects
 from classic.finding.finder import FinderConfig
 from classic.finding.marking import mark
 from classic.learning.starter import starter_finder
+from classic.training.devices import fastest_precision
 
 OUT = Path(__file__).parent / "lesson.json"
 
@@ -35,7 +36,7 @@ def main() -> None:
     kept, _ = starter_finder("minilm", FinderConfig(), 0)
     before = count_aspects(truth, mark(kept.build(), texts, 0.5))
     clock = time.process_time()
-    finder = kept.learn(sentences, 1, precision="bfloat16")
+    finder = kept.learn(sentences, 1, keep=False, precision=fastest_precision())
     seconds = time.process_time() - clock
     after = count_aspects(truth, mark(finder, texts, 0.5))
     found = {

@@ -37,20 +37,21 @@ class FinderConfig:
         dropout: Before the head.
         outside: Weight of an unmarked word of a sentence that may have unmarked aspects; a marked word has 1.
         rehearsed: Sentences of the starter corpus that are rehearsed in a lesson, for each sentence of the lesson.
-        keep: Share of the version before in the weights that a lesson ends with; the rest is what it learned.
+        keep: Share of the version before in the weights that a lesson ends with; the rest is what it learned. Nothing of
+            the starter stays so.
     """
 
     width: int = 64
     max_length: int = 128
     learning_rate: float = 1e-3
     epochs: int = 5
-    large_epochs: int = 2
+    large_epochs: int = 5
     large_from: int = 1000
     batch_size: int = 16
     dropout: float = 0.1
     outside: float = 0.5
     rehearsed: float = 0.3
-    keep: float = 0.25
+    keep: float = 0.15
 
 
 class Finder(nn.Module):

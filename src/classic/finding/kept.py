@@ -46,19 +46,27 @@ class KeptFinder:
         return finder.to(device).eval()
 
     def learn(
-        self, sentences: Sequence[Marked], lesson: int, *, device: str = "cpu", precision: str = "float32"
+        self,
+        sentences: Sequence[Marked],
+        lesson: int,
+        *,
+        keep: bool = True,
+        device: str = "cpu",
+        precision: str = "float32",
     ) -> Finder:
         """Learns a domain (`classic.finding.training`); returns the network that did.
 
         Args:
             sentences: What it learns from.
             lesson: Number of the domain, from 0.
+            keep: Whether a share of the version before stays (`FinderConfig.keep`).
             device: Where to compute.
             precision: Of the products in training.
         """
         finder = self.build(device)
         teacher = self.tensors is not None
-        learn(finder, sentences, Seeds(self.seed), lesson, teacher=teacher, precision=_PRECISIONS[precision])
+        told = _PRECISIONS[precision]
+        learn(finder, sentences, Seeds(self.seed), lesson, teacher=teacher, keep=keep, precision=told)
         self.tensors = finder.tensors()
         return finder
 

@@ -11,7 +11,7 @@ What a word is taught, and how much it counts:
 Against forgetting, training starts from the version before, and that version's word on sentences of the starter corpus is
 rehearsed beside the lesson (`FinderConfig.rehearsed`): the corpus comes with the package and has sentences about all kinds
 of things, so nobody's text has to be kept. What is kept may lie between the version before and where training ended
-(`FinderConfig.keep`).
+(`FinderConfig.keep`), but not over the starter, whose corpus is no lesson.
 Everything is drawn from the seed and the number of the lesson: a lesson that was killed gives the same bytes again.
 """
 
@@ -66,6 +66,7 @@ def learn(
     lesson: int,
     *,
     teacher: bool,
+    keep: bool = True,
     precision: torch.dtype = torch.float32,
 ) -> None:
     """Teaches a finder one domain, in place.
@@ -76,6 +77,8 @@ def learn(
         seeds: Randomness.
         lesson: Number of the domain, from 0.
         teacher: Whether it has learned before, so that its own word counts where nothing is marked.
+        keep: Whether a share of the version before stays. Over the starter it should not: that share would be of no
+            lesson, and costs the first one points.
         precision: Of the products in training.
 
     Raises:
@@ -108,7 +111,7 @@ def learn(
             for group in optimiser.param_groups:
                 group["lr"] = config.learning_rate * _rate(done, steps)
             optimiser.step()
-    if teacher and config.keep:
+    if teacher and keep and config.keep:
         with torch.no_grad():
             for parameter, old in zip(learned, before, strict=True):
                 parameter.lerp_(old, config.keep)

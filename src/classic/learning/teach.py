@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from classic.data.marked import Marked, marked_of
+from classic.data.starter import STARTER
 from classic.data.tasks import check_name, make_task, task_hash
 from classic.errors import InputError
 from classic.evaluation.answers import answer
@@ -151,7 +152,11 @@ def _learn_to_find(learner: Learner, task: Task, sentences: Sequence[Marked], de
     whole = {each.sentence for each in sentences}
     lessons = [*(each for each in marked_of(task.train) if each.sentence not in whole), *sentences]
     finder = learner.finder.learn(
-        lessons, len(learner.domains), device=device, precision=learner.config.train.precision
+        lessons,
+        len(learner.domains),
+        keep=learner.domains != [STARTER],
+        device=device,
+        precision=learner.config.train.precision,
     )
     tested = marked_of(task.test or task.valid)
     counted = count_aspects([each.spans for each in tested], mark(finder, [each.sentence for each in tested], 0.5))

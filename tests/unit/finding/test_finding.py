@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from classic.data.marked import Marked, marked_of
+from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
 from classic.evaluation.aspects import count_aspects
 from classic.export import export_store
@@ -20,7 +21,7 @@ from classic.finding.kept import KeptFinder
 from classic.finding.marking import mark
 from classic.finding.training import _lessons, labels_of, learn
 from classic.learning.learner import load_learner, open_or_create
-from classic.learning.teach import teach
+from classic.learning.teach import _learn_to_find, teach
 from classic.prediction.folding import fold_finder
 from classic.prediction.predictor import Predictor
 from classic.runtime import ExportedPredictor
@@ -78,6 +79,44 @@ def test_it_learns_and_keeps_what_it_learned(tiny_encoder: Path, toy_tasks: tupl
     assert before < 0.5
     assert learned > 0.9
     assert f1() > 0.7
+
+
+def test_a_share_of_the_version_before_stays_if_asked(tiny_encoder: Path, toy_tasks: tuple[Task, ...]) -> None:
+    config = replace(QUICK, epochs=2, keep=0.25)
+    first = KeptFinder(str(tiny_encoder), config, 0)
+    first.learn(marked_of(toy_tasks[0].train), 0)
+    made = []
+    for keep in (False, True):
+        kept = replace(first)
+        kept.learn(marked_of(toy_tasks[1].train), 1, keep=keep)
+        assert kept.tensors
+        made.append(kept.tensors["head.weight"].float())
+    assert first.tensors
+    expected = 0.75 * made[0] + 0.25 * first.tensors["head.weight"].float()
+    assert not torch.equal(made[0], made[1])
+    assert torch.allclose(made[1], expected, atol=2e-3)
+
+
+@pytest.mark.parametrize(("domains", "keeps"), [([], True), ([STARTER], False), ([STARTER, "camera"], True)])
+def test_nothing_of_the_starter_is_mixed_in(
+    domains: list[str],
+    keeps: bool,
+    quick_system: SystemConfig,
+    toy_tasks: tuple[Task, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = load_learner(open_or_create(tmp_path / "a.store", quick_system, finder=True))
+    learner.domains = domains
+    asked: list[bool] = []
+
+    def watched(kept: KeptFinder, *_: object, keep: bool, **__: object) -> Finder:
+        asked.append(keep)
+        return kept.build()
+
+    monkeypatch.setattr(KeptFinder, "learn", watched)
+    _learn_to_find(learner, toy_tasks[0], [], "cpu")
+    assert asked == [keeps]
 
 
 def test_the_same_lesson_gives_the_same_bytes(tiny_encoder: Path, toy_tasks: tuple[Task, ...]) -> None:
