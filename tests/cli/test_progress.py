@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from classic.cli.progress import TrainingProgress
+from classic.cli.progress import RowProgress, TrainingProgress
 from classic.types import Step
 
 
@@ -48,3 +48,19 @@ def test_what_has_no_steps_is_said_in_words(stage: str) -> None:
     console, progress = shown()
     progress.on_stage("camera", stage)
     assert f"camera: {stage}" in line(console, progress)
+
+
+def test_the_pace_of_rows_is_that_of_all_of_them_though_they_come_a_window_at_a_time() -> None:
+    console, _ = shown()
+    progress, now = RowProgress(console), [0.0]
+    progress._progress.get_time = lambda: now[0]
+    progress.begin("predicting", 20_000, 1_000)  # went on where it was
+    for window in range(2):
+        now[0] += 5.0
+        for row in range(1024):
+            now[0] += 1e-5
+            progress.at(1_000 + 1024 * window + row + 1)
+    with console.capture() as captured:
+        console.print(progress._progress.get_renderable())
+    assert "3048/20000" in captured.get()
+    assert "204 rows/s 0:01:23" in captured.get()

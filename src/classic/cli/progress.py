@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
@@ -88,19 +89,23 @@ def _short(name: str) -> str:
 
 
 class RowProgress:
-    """A bar over examples, on standard error: how many are answered, how fast, and the time left."""
+    """A bar over examples, on standard error: how many are answered, how fast, and the time left.
 
-    def __init__(self) -> None:
+    Args:
+        console: Where to show it; standard error if none is given.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
+            TextColumn("{task.fields[pace]}"),
+            console=console or Console(stderr=True),
             transient=True,
         )
-        self._bar = self._progress.add_task("", total=None, rate="")
+        self._bar = self._progress.add_task("", total=None, pace="")
+        self._before, self._began = 0, 0.0
 
     def __enter__(self) -> RowProgress:
         self._progress.start()
@@ -111,12 +116,23 @@ class RowProgress:
 
     def begin(self, what: str, total: int | None, done: int = 0) -> None:
         """Begins a new bar."""
-        self._progress.reset(self._bar, total=total, completed=done, description=what, rate="")
+        self._before, self._began = done, self._progress.get_time()
+        self._progress.reset(self._bar, total=total, completed=done, description=what, pace="")
 
     def at(self, done: int) -> None:
-        """Moves the bar."""
-        speed = self._progress.tasks[0].speed
-        self._progress.update(self._bar, completed=done, rate=f"{speed:,.0f} rows/s" if speed else "")
+        """Moves the bar.
+
+        The pace is that of all rows since the bar began: answers come a window at a time, so that the pace of the last
+        few, which rich would show, is hundreds of times too fast.
+        """
+        task = self._progress.tasks[0]
+        passed, rows = self._progress.get_time() - self._began, done - self._before
+        pace = ""
+        if passed > 0 and rows > 0:
+            pace = f"{rows / passed:,.0f} rows/s"
+            if task.total is not None:
+                pace += f" {timedelta(seconds=round((task.total - done) * passed / rows))}"
+        self._progress.update(self._bar, completed=done, pace=pace)
 
     def advance(self) -> None:
         """Moves the bar by one."""
