@@ -56,6 +56,7 @@ def find(
             "--out",
             "-o",
             help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,

@@ -58,11 +58,15 @@ def predict(
     ] = None,
     aspect: Annotated[
         list[str] | None,
-        typer.Option(help="Aspect term in the sentence. May be repeated.", show_default=False),
+        typer.Option(help="Aspect term in the sentence. May be repeated.", metavar="WORD", show_default=False),
     ] = None,
     span: Annotated[
         list[str] | None,
-        typer.Option(help="Aspect as START:END characters of the sentence. May be repeated.", show_default=False),
+        typer.Option(
+            help="Aspect by the characters of the sentence, from 0. May be repeated.",
+            metavar="START:END",
+            show_default=False,
+        ),
     ] = None,
     domain: Annotated[
         str | None,
@@ -78,6 +82,7 @@ def predict(
             "--out",
             "-o",
             help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
