@@ -147,26 +147,27 @@ def describe_version(version: Version, console: Console | None = None) -> None:
     for part, scores in record["scores"].items():
         table.add_row(
             f"{part} ({scores['examples']} examples)",
-            f"accuracy {scores['accuracy']:.3f}   macro-F1 {scores['macro_f1']:.3f}   own F1 {scores['own_f1']:.3f}",
+            f"accuracy {scores['accuracy']:.3f}  macro-F1 {scores['macro_f1']:.3f}  own F1 {scores['own_f1']:.3f}",
         )
     if finder := record.get("finder"):
         table.add_row(
-            f"aspects found ({finder['true']} in test sentences)",
-            f"precision {finder['precision']:.3f}   recall {finder['recall']:.3f}   F1 {finder['f1']:.3f}",
+            f"aspects found ({finder['true']} in test)",
+            f"precision {finder['precision']:.3f}  recall {finder['recall']:.3f}  F1 {finder['f1']:.3f}",
         )
     if capacity := record.get("capacity"):
         table.add_row(
             "adapter units",
-            f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared with earlier domains, {capacity['free']:.1%} free",
+            f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared, {capacity['free']:.1%} free",
         )
     if masks := record.get("masks"):
         table.add_row(
             "masks",
-            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} of earlier domains reused",
+            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} reused",
         )
     if transfer := record.get("transfer"):
         ranked = sorted(zip(transfer[:-1], record["domains"], strict=False), reverse=True)[:3]
-        table.add_row("looked most at", ", ".join(f"{name} ({share:.0%})" for share, name in ranked))
+        if looked := ", ".join(f"{name} ({share:.0%})" for share, name in ranked if round(100 * share)):
+            table.add_row("looked most at", looked)
     if "seconds" in run and "peak_memory_bytes" in run:
         table.add_row("time", f"{run['seconds']:.0f} s, {run['peak_memory_bytes'] / 2**20:.0f} MiB at most")
     table.add_row("domains so far", ", ".join(record["domains"]))
