@@ -366,8 +366,8 @@ def _explain(examples: list[Example], predictor: Answering, domain: str | None, 
     _show([answer for answer, _ in found])
     console = Console(highlight=False)
     for answer, words in found:
-        told = [word for word in words if round(100 * word.weight)]
-        strongest = sorted(told, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
+        speaking = [word for word in words if round(100 * word.weight)]
+        strongest = sorted(speaking, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
         because = "because of" if strongest else "and no single word decides it"
         pieces = [Text(f"{answer.aspect}: {answer.polarity}, {because}")]
         for word in sorted(strongest, key=lambda word: word.start):
