@@ -571,3 +571,9 @@ def test_verbose_learning_prints_how_hard_each_loss_pulls(store: Path, data: Pat
     said = ok("learn", store, data / "lens", "--domain", "lens", "-v").err
     assert "epoch 1: losses ce" in said
     assert "pull beside ce csc" in said
+
+
+def test_help_names_what_to_write_not_types_of_a_programming_language() -> None:
+    for command in all_commands(typer.main.get_command(main.app)):
+        shown = re.sub(r"\[NAME=\]PATH +<list\[str\]>", "", ok(*command, "--help").out)  # arguments show both
+        assert "list[" not in shown, command

@@ -110,3 +110,12 @@ def test_what_cannot_be_meant_is_refused(store: Path, arguments: list[str], told
 def test_a_store_without_a_finder_says_so(taught_path: Path) -> None:
     with pytest.raises(ClassicError, match="has no finder"):
         run("predict", taught_path, "the screen is good")
+
+
+def test_standard_input_gives_csv_with_one_header(store: Path) -> None:
+    arguments = ["find", str(store), "-", "--format", "csv", "--min-confidence", "0", "--threads", "1"]
+    result = CliRunner().invoke(app, arguments, input="\n".join(TEXTS), catch_exceptions=False)
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert {row["polarity"] for row in rows} <= {"positive", "negative", "neutral", ""}
+    assert [row["sentence"] for row in rows if row["aspect"]]
+    assert sum(line.startswith("aspect,") for line in result.stdout.splitlines()) == 1

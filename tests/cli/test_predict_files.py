@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from test_cli import call, ok, refused
 
 from classic.prediction import bulk
 from classic.prediction.predictor import Predictor
+from fake_finder import FakeFinder
 
 GOOD = "id,text,term,stars\n7,the screen is good,screen,5\n8,bad soup,soup,1\n"
 BAD = GOOD + "9,bad soup,,2\n10,no comma\n11,great zoom,zoom,4\n"
@@ -53,6 +55,9 @@ def test_bad_rows_stop_are_skipped_or_marked(taught_path: Path, tmp_path: Path) 
     said = ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "skip")
     assert [row["id"] for row in read(out)] == ["7", "8", "11"]
     assert "2 bad rows were left out; the first: line 4: the aspect is empty" in said.err.replace("\n", " ")
+    said = ok("predict", taught_path, source, "--threads", 1, "--on-error", "skip")
+    assert [row["id"] for row in said.lines] == ["7", "8", "11"]
+    assert "2 bad rows were left out" in said.err
     ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "mark")
     rows = read(out)
     assert [(row["id"], bool(row["polarity"]), bool(row["error"])) for row in rows] == [
@@ -120,4 +125,42 @@ def test_an_answer_is_explained_by_its_words(taught_path: Path) -> None:
     assert row["words"][place]["weight"] == pytest.approx(share - other[row["polarity"]], abs=2e-5)
     shown = ok("predict", taught_path, sentence, "--aspect", "screen", "--explain", "--threads", 1).out
     assert "because of" in shown
+    assert not re.search(r" [+-]0\b", shown)  # words that say nothing
     assert "one sentence" in refused("predict", taught_path, "-", "--explain", stdin=asked)
+
+
+def test_a_file_without_aspects_is_sent_to_find_and_one_with_them_names_them_itself(
+    taught_path: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("id,review\n1,bad soup\n")
+    assert "use `classic find`" in refused("predict", taught_path, source)
+    source.write_text(GOOD)
+    assert "for one sentence" in refused("predict", taught_path, source, "--aspect", "soup")
+
+
+def test_a_file_alone_is_answered_by_the_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("text,term\nthe screen is good,screen\nawful menu,menu\n")
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    assert [row["polarity"] for row in ok("predict", source).lines] == ["positive", "negative"]
+    asked = json.dumps({"sentence": "awful menu", "aspect": "menu"})
+    assert [row["polarity"] for row in ok("predict", "-", stdin=asked).lines] == ["negative"]
+
+
+def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    text = "The lens is sharp. The menu is confusing."
+    rows = ok("predict", text, "--explain", "--json").lines
+    assert [row["aspect"] for row in rows] == ["lens", "menu"]
+    assert [max(row["words"], key=lambda word: word["weight"])["text"] for row in rows] == ["sharp", "confusing"]
+    assert "no aspect found" in ok("predict", "Nothing of the kind.", "--explain").out
+
+
+@pytest.mark.parametrize("command", ["predict", "find"])
+def test_a_review_longer_than_a_name_of_a_file_is_answered(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    monkeypatch.setattr("classic.cli.predict._opener", lambda *_, **__: (FakeFinder, {}))
+    review = " ".join(["The lens is sharp."] * 40)
+    assert len(ok(command, review, "--json").lines) == 40
+    assert len(ok(command, "reviews.store", review, "--json").lines) == 40

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from rich.console import Console
 
-from classic.cli.progress import TrainingProgress
+from classic.cli.evaluate import show_scores
+from classic.cli.progress import RowProgress, TrainingProgress, describe_version
+from classic.store.versions import Version
 from classic.types import Step
 
 
@@ -48,3 +52,60 @@ def test_what_has_no_steps_is_said_in_words(stage: str) -> None:
     console, progress = shown()
     progress.on_stage("camera", stage)
     assert f"camera: {stage}" in line(console, progress)
+
+
+def test_the_pace_of_rows_is_that_of_all_of_them_though_they_come_a_window_at_a_time() -> None:
+    console, _ = shown()
+    progress, now = RowProgress(console), [0.0]
+    progress._progress.get_time = lambda: now[0]
+    progress.begin("predicting", 20_000, 1_000)  # went on where it was
+    for window in range(2):
+        now[0] += 5.0
+        for row in range(1024):
+            now[0] += 1e-5
+            progress.at(1_000 + 1024 * window + row + 1)
+    with console.capture() as captured:
+        console.print(progress._progress.get_renderable())
+    assert "3048/20000" in captured.get()
+    assert "204 rows/s 0:01:23" in captured.get()
+
+
+def test_what_was_learned_has_a_line_for_each_fact_in_80_columns() -> None:
+    score = {"examples": 1234, "accuracy": 0.9, "macro_f1": 0.8, "own_f1": 0.8}
+    record = {
+        "scores": {"test": score, "valid": score},
+        "finder": {"true": 1234, "precision": 0.7, "recall": 0.7, "f1": 0.7},
+        "capacity": {"new": 0.123, "shared": 0.456, "free": 0.421},
+        "masks": {"opened": 1234, "closed": 1234, "reused": 1234},
+        "transfer": [0.001, 0.25, 0.749],
+        "domains": ["starter", "camera", "phone"],
+    }
+    run = {"seconds": 1234.0, "peak_memory_bytes": 2**32}
+    console, _ = shown()
+    with console.capture() as captured:
+        describe_version(cast("Version", SimpleNamespace(number=3, domain="phone", record=record, run=run)), console)
+    facts = [line for line in captured.get().splitlines() if line.startswith("│")]
+    assert [line.split("│")[1].strip() for line in facts] == [
+        "test (1234 examples)",
+        "valid (1234 examples)",
+        "aspects found (1234 in test)",
+        "adapter units",
+        "masks",
+        "looked most at",
+        "time",
+        "domains so far",
+    ]
+    assert "camera (25%)" in captured.get()
+    assert "starter (0%)" not in captured.get()
+
+
+def test_scores_have_a_line_for_each_set_in_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    metrics = ("accuracy", "macro_f1", "own_f1")
+    score = {"examples": 1234, "classes": {}, "confusion": []} | dict.fromkeys(metrics, 1.0)
+    score["intervals"] = dict.fromkeys(metrics, (0.89, 1.0))
+    show_scores({3: {"camera": score, "phone": score}})
+    told = capsys.readouterr().out
+    assert told.count("1.000 (0.89-1.00)") == 6

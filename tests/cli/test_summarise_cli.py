@@ -59,6 +59,16 @@ def test_several_forms_at_once(reviews: Path, tmp_path: Path) -> None:
     assert (tmp_path / "s.csv").read_text().startswith("aspect,")
 
 
+def test_few_reviews_are_not_an_empty_page_without_a_word(tmp_path: Path) -> None:
+    reviews, page = tmp_path / "few.txt", tmp_path / "few.html"
+    reviews.write_text("The lens is superb.\nA sharp lens.\nThe menu is confusing.\n")
+    result = run(reviews, "-o", page)
+    assert "no aspect is mentioned 5 times or more; --least 1 shows rarer ones" in result.stderr
+    assert "3 mentions were found of rarer ones" in page.read_text()
+    assert "--least" not in run(reviews, "-o", page, "--least", 2).stderr
+    assert "1 name with fewer than 2 mentions (1 in all) is not shown" in page.read_text()
+
+
 def test_a_sample_and_columns_that_are_named(reviews: Path, tmp_path: Path) -> None:
     options = ["--sample", 6, "--date", "", "--product", "id", "--text", "review"]
     result = run(tmp_path / "some.store", reviews, "-o", tmp_path / "s.json", *options)

@@ -207,6 +207,7 @@ def test_examples_come_from_what_is_learned_and_are_answered_rightly(
     assert {each["subject"] for each in found} <= set(HELD_OUT)
     for each in found:
         assert all(each["sentence"][span["start"] : span["end"]].strip() for span in each["aspects"])
+        assert each["sentence"][0].isupper() and each["sentence"][-1] in ".!?"  # not one of the hasty sentences
 
 
 def test_rows_that_people_taught_are_no_examples(client: TestClient) -> None:

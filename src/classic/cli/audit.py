@@ -21,7 +21,8 @@ NOT_PROMISED = (
 def audit(
     store: StorePath,
     find: Annotated[
-        list[str] | None, typer.Option("--find", help="A text to look for; may be repeated.", show_default=False)
+        list[str] | None,
+        typer.Option("--find", help="A text to look for; may be repeated.", metavar="TEXT", show_default=False),
     ] = None,
     find_in: Annotated[
         Path | None,
@@ -29,7 +30,9 @@ def audit(
     ] = None,
     also: Annotated[
         list[Path] | None,
-        typer.Option("--also", help="Look there, too: caches, logs. May be repeated.", show_default=False),
+        typer.Option(
+            "--also", help="Look there, too: caches, logs. May be repeated.", metavar="PATH", show_default=False
+        ),
     ] = None,
     members: Annotated[
         Path | None, typer.Option(help="Rows a domain was trained on, for membership inference.", show_default=False)

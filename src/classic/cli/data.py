@@ -69,6 +69,12 @@ def check_command(
     results: always answering "positive", and each domain's most frequent training label.
 
     Exit code 0 means usable, 2 means errors were found (with --strict: or warnings).
+
+    For instance:
+
+        classic data check camera.csv
+
+        classic data check phones/ --strict
     """
     root = data_root() if path == PAPER_DATA and not Path(path).exists() else Path(path)
     report = check(root, show_text=show_text)
@@ -131,6 +137,12 @@ def convert(
 
     In CSV a quote is put before cells that begin with = + - @, tab or line end, so that no spreadsheet
     runs them as formulas. JSONL, and CSV with --raw, keep every text as it is.
+
+    For instance:
+
+        classic data convert restaurants.xml restaurants.csv
+
+        classic data convert new_reviews.xlsx new_reviews.jsonl --unlabelled
     """
     _refuse_existing([target], force, source)
     notes: list[Note] = []
@@ -194,6 +206,10 @@ def split(
 
     All aspects of a sentence stay together, and the polarities are spread as evenly as that allows.
     The split depends on the content and the seed only, not on the order of the lines.
+
+    For instance:
+
+        classic data split camera.csv camera/
     """
     if Path(path).is_dir():
         raise InputError(

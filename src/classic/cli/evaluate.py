@@ -172,7 +172,10 @@ def show_scores(found: dict[int, dict[str, Any]]) -> None:
 
     console = Console()
     for number, scores in found.items():
-        table = Table(title=f"version {number}", title_justify="left", caption="95 % intervals in brackets")
+        caption = "95 % intervals in brackets"
+        table = Table(  # fits 80 columns
+            title=f"version {number}", title_justify="left", caption=caption, show_edge=False, pad_edge=False
+        )
         for column in ("data", "examples", *_METRICS.values()):
             table.add_column(column, justify="left" if column == "data" else "right")
         for name, score in scores.items():
@@ -181,7 +184,7 @@ def show_scores(found: dict[int, dict[str, Any]]) -> None:
         if len(scores) > 1:
             means = [sum(score[key] for score in scores.values()) / len(scores) for key in _METRICS]
             table.add_section()
-            table.add_row("mean", "", *(f"{mean:.4f}" for mean in means), style="bold")
+            table.add_row("mean", "", *(f"{mean:.3f}" for mean in means), style="bold")
         console.print(table)
         _show_found({name: score["finder"] for name, score in scores.items() if "finder" in score})
     last = found[max(found)] if found else {}
@@ -209,7 +212,7 @@ def _show_found(found: dict[str, Any]) -> None:
     table = Table(
         title="aspects found by itself, exact match",
         title_justify="left",
-        caption="pair: aspect and polarity; what rows leave out counts as an error",
+        caption="pair: aspect and polarity; unlabelled finds are errors",
     )
     for column in ("data", "aspects", "precision", "recall", "F1", "pair F1"):
         table.add_column(column, justify="left" if column == "data" else "right")
@@ -221,4 +224,4 @@ def _show_found(found: dict[str, Any]) -> None:
 
 def _with_interval(score: dict[str, Any], metric: str) -> str:
     low, high = score["intervals"][metric]
-    return f"{score[metric]:.4f} ({low:.2f}-{high:.2f})"
+    return f"{score[metric]:.3f} ({low:.2f}-{high:.2f})"

@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
 def export(
     store: StorePath,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The new folder.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The new folder.", metavar="FOLDER", show_default=False)],
     form: Annotated[
         str,
         typer.Option(
             "--format",
             help="onnx: 32 bits, the same answers. int8: 8 bits, smaller and faster, a few answers may differ. "
-            "hf: for plain transformers; only for a BERT with a head (`--backbone bert`, no +reader).",
+            "hf: for plain transformers; only for a fine-tuned BERT, not for what `learn` makes.",
             autocompletion=completion.of("onnx", "int8", "hf"),
         ),
     ] = "onnx",
     on: Annotated[
         list[str] | None,
         typer.Option(
-            help="Texts on which export and store are compared: [NAME=]PATH as in `evaluate`, or asc19 for the paper's "
-            "test sets. May be repeated. Default: the demo domains' test sets.",
+            help="Texts on which export and store are compared, as in `evaluate`, or asc19 for the paper's test sets. "
+            "May be repeated. Default: the demo domains' test sets.",
+            metavar="[NAME=]PATH",
             show_default=False,
         ),
     ] = None,
@@ -39,6 +40,7 @@ def export(
         typer.Option(
             help="int8: a file of texts like those it will be asked about, a few hundred; other ones than --on. May be "
             "repeated. Default: texts of the demo domains.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from classic.cli import completion
-from classic.cli.options import AsJson, Device, Threads
+from classic.cli.options import AsJson, Device, Threads, is_file, is_folder
 from classic.errors import InputError
 from classic.types import Found
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MinConfidence = Annotated[
     float, typer.Option(help="Leave out aspects that are less certain to be one.", min=0.0, max=1.0)
 ]
+_ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
 
@@ -55,6 +56,7 @@ def find(
             "--out",
             "-o",
             help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
@@ -94,7 +96,7 @@ def find(
 
     own, asked = (None, str(store)) if text is None else (store, text)
     form = _form(form, out)
-    source = Path(asked) if asked != "-" and len(asked) < 4096 and Path(asked).is_file() else None
+    source = Path(asked) if asked != "-" and is_file(asked) else None
     if source is None and asked != "-":
         _refuse_path(asked, alone=text is None)
     if source and out is not None and out.exists() and out.samefile(source):
@@ -111,30 +113,39 @@ def find(
     if out is not None:
         raise InputError("--out is for files", fix="give a file of reviews, or leave --out out")
     predictor = open_predictor()
-    if asked == "-":
-        for line in sys.stdin:
-            _print([line.rstrip("\r\n")], predictor, form or "jsonl", how)
-    elif form or as_json:
-        _print([asked], predictor, form or "jsonl", how)
+    if asked == "-" or form or as_json:
+        _print(
+            (line.rstrip("\r\n") for line in sys.stdin) if asked == "-" else [asked], predictor, form or "jsonl", how
+        )
     else:
         show_found(predictor.find([asked], **how)[0], min_confidence)
 
 
 def _refuse_path(asked: str, *, alone: bool) -> None:
-    if alone and Path(asked).is_dir():
+    if alone and is_folder(asked):
         raise InputError("no review given", fix=f'write: classic find {asked} "The zoom is superb."')
-    if " " not in asked.strip() and ("/" in asked or Path(asked).suffix in {".csv", ".jsonl", ".parquet", ".txt"}):
-        raise InputError(f"there is no file {asked!r}", fix="check the path")
+    refuse_missing(asked)
     if not asked.strip():
         raise InputError("an empty review", fix="give a text or a file")
 
 
-def _print(texts: Sequence[str], predictor: Answering, form: str, how: dict[str, Any]) -> None:
-    from classic.runtime.found_records import found_columns, found_lines
+def refuse_missing(text: str) -> None:
+    """Refuses what is no sentence but the path of a file that is not there."""
+    if " " not in text.strip() and ("/" in text or Path(text).suffix in _ENDINGS):
+        raise InputError(f"there is no file {text!r}", fix="check the path")
 
-    found = predictor.find(texts, **how)
-    sys.stdout.write(found_lines([({}, each) for each in found], form, found_columns(())))
-    sys.stdout.flush()
+
+def _print(texts: Iterable[str], predictor: Answering, form: str, how: dict[str, Any]) -> None:
+    """What is found in each text, as soon as it is: somebody may be waiting on the other side of a pipe."""
+    from classic.runtime.found_records import found_columns, found_lines
+    from classic.runtime.records import header
+
+    columns = found_columns(())
+    sys.stdout.write(header(form, columns))
+    for text in texts:
+        (found,) = predictor.find([text], **how)
+        sys.stdout.write(found_lines([({}, found)], form, columns))
+        sys.stdout.flush()
 
 
 def _find_in_file(

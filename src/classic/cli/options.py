@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,6 +41,23 @@ Settings = Annotated[
         show_default=False,
     ),
 ]
+
+
+def is_file(text: str) -> bool:
+    """Whether a text names a file; a review may be too long to be asked about."""
+    return _is(Path.is_file, text)
+
+
+def is_folder(text: str) -> bool:
+    """Whether a text names a folder."""
+    return _is(Path.is_dir, text)
+
+
+def _is(kind: Callable[[Path], bool], text: str) -> bool:
+    try:
+        return kind(Path(text))
+    except (OSError, ValueError):  # longer than a name may be, or with a NUL in it
+        return False
 
 
 def read_settings(entries: list[str] | None) -> dict[str, Any]:

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from classic.cli import completion
-from classic.cli.find import print_found, show_found
-from classic.cli.options import AsJson, Device, Threads, prepare_torch
-from classic.cli.predict_files import ON_ERROR, Survey, check_on_error, entries, from_standard_input, into_file, survey
+from classic.cli.find import print_found, refuse_missing, show_found
+from classic.cli.options import AsJson, Device, Threads, is_file, is_folder, prepare_torch
+from classic.cli.predict_files import (
+    ON_ERROR,
+    Survey,
+    check_on_error,
+    entries,
+    from_standard_input,
+    into_file,
+    survey,
+    tell_bad,
+)
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
 from classic.types import Example, Prediction, example_about
@@ -26,7 +35,6 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 8  # words of an explanation
 _GAP = 3  # spaces between two of them
-_ENDINGS = {".csv", ".tsv", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 
 
 def predict(
@@ -34,8 +42,8 @@ def predict(
         Path,
         typer.Argument(
             help="Folder of the store, or a folder that `classic export` wrote: that needs no torch. Without either, a "
-            "sentence is answered by the starter that comes with the package.",
-            metavar="STORE|SENTENCE",
+            "sentence or a file is answered by the starter that comes with the package.",
+            metavar="STORE|SENTENCE|FILE",
             show_default=False,
         ),
     ],
@@ -50,11 +58,15 @@ def predict(
     ] = None,
     aspect: Annotated[
         list[str] | None,
-        typer.Option(help="Aspect term in the sentence. May be repeated.", show_default=False),
+        typer.Option(help="Aspect term in the sentence. May be repeated.", metavar="WORD", show_default=False),
     ] = None,
     span: Annotated[
         list[str] | None,
-        typer.Option(help="Aspect as START:END characters of the sentence. May be repeated.", show_default=False),
+        typer.Option(
+            help="Aspect by the characters of the sentence, from 0. May be repeated.",
+            metavar="START:END",
+            show_default=False,
+        ),
     ] = None,
     domain: Annotated[
         str | None,
@@ -70,6 +82,7 @@ def predict(
             "--out",
             "-o",
             help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
@@ -125,31 +138,39 @@ def predict(
 
         cat lines.jsonl | classic predict reviews.store - > answers.jsonl
     """
-    by_starter = text is None and (bool(aspect or span) or " " in str(store)) and not store.exists()
+    named = bool(aspect or span)
+    alone = str(store)
+    by_starter = text is None and (named or alone == "-" or " " in alone or is_file(alone)) and not is_folder(alone)
     if by_starter:
-        text = str(store)
+        text = alone
     if text is None:
         if sys.stdin.isatty():
             raise InputError(
                 "nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input'
             )
         text = "-"
-    is_file = text != "-" and not aspect and not span and Path(text).is_file()
+    from_file = text != "-" and is_file(text)
+    if from_file and named:
+        raise InputError(
+            "--aspect and --span are for one sentence",
+            fix="leave them out; a file names the aspect of every row in a column",
+        )
     form = _form(form, out)
-    if is_file and out is not None and out.exists() and out.samefile(text):
+    if from_file and out is not None and out.exists() and out.samefile(text):
         raise InputError("input and output are the same file", fix="choose another name for --out")
     if engine not in ("local", "ray"):
         raise InputError(f"engine {engine!r}", fix="use local or ray")
-    if engine == "ray" and (out is None or not is_file):
+    if engine == "ray" and (out is None or not from_file):
         raise InputError("the engine ray answers files into files", fix="give a file and --out, or leave --engine out")
     check_on_error(on_error)
-    if explain and (out is not None or form == "csv" or not (aspect or span)):
+    if explain and (out is not None or form == "csv" or from_file or text == "-"):
         raise InputError(
-            "--explain is for one sentence",
-            fix="give the sentence and --aspect; for files use Predictor.explain in Python",
+            "--explain is for one sentence", fix="give a sentence; for files use Predictor.explain in Python"
         )
-    if text != "-" and not is_file and not aspect and not span:
-        _refuse_path(text)
+    if text != "-" and not from_file and not named:
+        refuse_missing(text)
+        if not text.strip():
+            raise InputError("an empty sentence", fix="give a sentence or a file")
         if out is not None:
             raise InputError("--out is for files", fix="give a file, or leave --out out")
         opener = (
@@ -157,11 +178,17 @@ def predict(
             if by_starter
             else _opener(store, version, threads, device, told=domain is not None, finding=True)
         )
-        found = opener[0]().find([text], min_confidence=min_confidence, domain=domain, batch_size=batch_size)[0]
+        predictor = opener[0]()
+        (found,) = predictor.find([text], min_confidence=min_confidence, domain=domain, batch_size=batch_size)
+        if explain and found:
+            judged = [each.prediction for each in found]
+            examples = [example_about(each.sentence, each.span or each.aspect) for each in judged]
+            _explain(examples, predictor, domain, as_json or form == "jsonl")
+            return
         print_found(found) if as_json or form else show_found(found, min_confidence)
         return
-    known = survey(Path(text), on_error) if is_file else None
-    rows = _rows(text, aspect or [], span or [], is_file, on_error)
+    known = survey(Path(text), on_error) if from_file else None
+    rows = _rows(text, aspect or [], span or [], from_file, on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
     told = domain is not None
@@ -173,7 +200,7 @@ def predict(
         def make_engine(on_answer: Callable[[], None]) -> Any:
             return _engine(engine, open_predictor, domain, batch_size, workers, on_answer)
 
-        source = Path(text) if is_file else None
+        source = Path(text) if from_file else None
         settings = job | {"domain": domain, "batch_size": batch_size}
         into_file(rows, out, form or "jsonl", make_engine, settings, source, known, on_error)
         return
@@ -181,7 +208,7 @@ def predict(
     if explain:
         _explain([row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl")
         return
-    if form is None and not as_json and (aspect or span):
+    if form is None and not as_json and named:
         examples = [row.example for row in rows if isinstance(row, Row)]
         _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
         return
@@ -291,6 +318,8 @@ def _write(
         sys.stdout.write(lines(pair(ahead, answers), form, names))
         sys.stdout.flush()
         ahead = list(itertools.islice(waiting, window))
+    if known is not None:
+        tell_bad(known, marked)
 
 
 def _form(form: str | None, out: Path | None) -> str | None:
@@ -301,19 +330,12 @@ def _form(form: str | None, out: Path | None) -> str | None:
     return form
 
 
-def _rows(text: str, aspects: list[str], spans: list[str], is_file: bool, on_error: str) -> Iterable[Row | BadRow]:
+def _rows(text: str, aspects: list[str], spans: list[str], from_file: bool, on_error: str) -> Iterable[Row | BadRow]:
     if text == "-":
         return from_standard_input(on_error)
-    if is_file:
+    if from_file:
         return entries(Path(text), on_error)
     return [Row(example, 1) for example in _from_options(text, aspects, spans)]
-
-
-def _refuse_path(text: str) -> None:
-    if " " not in text and ("/" in text or Path(text).suffix in _ENDINGS):
-        raise InputError(f"there is no file {text!r}", fix="check the path")
-    if not text.strip():
-        raise InputError("an empty sentence", fix="give a sentence or a file")
 
 
 def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[Example]:
@@ -344,11 +366,12 @@ def _explain(examples: list[Example], predictor: Answering, domain: str | None, 
     _show([answer for answer, _ in found])
     console = Console(highlight=False)
     for answer, words in found:
-        pieces = [Text(f"{answer.aspect}: {answer.polarity}, because of")]
-        strongest = sorted(words, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
+        speaking = [word for word in words if round(100 * word.weight)]
+        strongest = sorted(speaking, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
+        because = "because of" if strongest else "and no single word decides it"
+        pieces = [Text(f"{answer.aspect}: {answer.polarity}, {because}")]
         for word in sorted(strongest, key=lambda word: word.start):
             style = "bold green" if word.weight > 0 else "red"
-            style = style if abs(word.weight) >= 0.005 else "dim"
             pieces.append(Text(f"{word.text} {100 * word.weight:+.0f}", style=style))
         console.print()
         for line in _lines(pieces, console.width):

@@ -129,7 +129,13 @@ def into_file(
                 typer.echo(f"\n{kept:,} rows are written; the same command goes on.", err=True)
             raise
     typer.echo(f"wrote {out}: {written:,} rows", err=True)
-    if known and known.count:
+    if known:
+        tell_bad(known, marked)
+
+
+def tell_bad(known: Survey, marked: bool) -> None:
+    """Says on standard error what became of the bad rows, if there are any."""
+    if known.count:
         done = "marked in the column error" if marked else "left out"
         rows_were = "1 bad row was" if known.count == 1 else f"{known.count:,} bad rows were"
         typer.echo(f"{rows_were} {done}; the first: {known.bad[0].told}", err=True)

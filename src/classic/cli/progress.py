@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
@@ -88,19 +89,23 @@ def _short(name: str) -> str:
 
 
 class RowProgress:
-    """A bar over examples, on standard error: how many are answered, how fast, and the time left."""
+    """A bar over examples, on standard error: how many are answered, how fast, and the time left.
 
-    def __init__(self) -> None:
+    Args:
+        console: Where to show it; standard error if none is given.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
+            TextColumn("{task.fields[pace]}"),
+            console=console or Console(stderr=True),
             transient=True,
         )
-        self._bar = self._progress.add_task("", total=None, rate="")
+        self._bar = self._progress.add_task("", total=None, pace="")
+        self._before, self._began = 0, 0.0
 
     def __enter__(self) -> RowProgress:
         self._progress.start()
@@ -111,12 +116,23 @@ class RowProgress:
 
     def begin(self, what: str, total: int | None, done: int = 0) -> None:
         """Begins a new bar."""
-        self._progress.reset(self._bar, total=total, completed=done, description=what, rate="")
+        self._before, self._began = done, self._progress.get_time()
+        self._progress.reset(self._bar, total=total, completed=done, description=what, pace="")
 
     def at(self, done: int) -> None:
-        """Moves the bar."""
-        speed = self._progress.tasks[0].speed
-        self._progress.update(self._bar, completed=done, rate=f"{speed:,.0f} rows/s" if speed else "")
+        """Moves the bar.
+
+        The pace is that of all rows since the bar began: answers come a window at a time, so that the pace of the last
+        few, which rich would show, is hundreds of times too fast.
+        """
+        task = self._progress.tasks[0]
+        passed, rows = self._progress.get_time() - self._began, done - self._before
+        pace = ""
+        if passed > 0 and rows > 0:
+            pace = f"{rows / passed:,.0f} rows/s"
+            if task.total is not None:
+                pace += f" {timedelta(seconds=round((task.total - done) * passed / rows))}"
+        self._progress.update(self._bar, completed=done, pace=pace)
 
     def advance(self) -> None:
         """Moves the bar by one."""
@@ -131,26 +147,27 @@ def describe_version(version: Version, console: Console | None = None) -> None:
     for part, scores in record["scores"].items():
         table.add_row(
             f"{part} ({scores['examples']} examples)",
-            f"accuracy {scores['accuracy']:.3f}   macro-F1 {scores['macro_f1']:.3f}   own F1 {scores['own_f1']:.3f}",
+            f"accuracy {scores['accuracy']:.3f}  macro-F1 {scores['macro_f1']:.3f}  own F1 {scores['own_f1']:.3f}",
         )
     if finder := record.get("finder"):
         table.add_row(
-            f"aspects found ({finder['true']} in test sentences)",
-            f"precision {finder['precision']:.3f}   recall {finder['recall']:.3f}   F1 {finder['f1']:.3f}",
+            f"aspects found ({finder['true']} in test)",
+            f"precision {finder['precision']:.3f}  recall {finder['recall']:.3f}  F1 {finder['f1']:.3f}",
         )
     if capacity := record.get("capacity"):
         table.add_row(
             "adapter units",
-            f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared with earlier domains, {capacity['free']:.1%} free",
+            f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared, {capacity['free']:.1%} free",
         )
     if masks := record.get("masks"):
         table.add_row(
             "masks",
-            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} of earlier domains reused",
+            f"{masks['opened']} units opened, {masks['closed']} closed, {masks['reused']} reused",
         )
     if transfer := record.get("transfer"):
         ranked = sorted(zip(transfer[:-1], record["domains"], strict=False), reverse=True)[:3]
-        table.add_row("looked most at", ", ".join(f"{name} ({share:.0%})" for share, name in ranked))
+        if looked := ", ".join(f"{name} ({share:.0%})" for share, name in ranked if round(100 * share)):
+            table.add_row("looked most at", looked)
     if "seconds" in run and "peak_memory_bytes" in run:
         table.add_row("time", f"{run['seconds']:.0f} s, {run['peak_memory_bytes'] / 2**20:.0f} MiB at most")
     table.add_row("domains so far", ", ".join(record["domains"]))

@@ -27,7 +27,11 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8321,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name the service is reached by, besides loopback; may be repeated.", show_default=False),
+        typer.Option(
+            help="A name the service is reached by, besides loopback; may be repeated.",
+            metavar="NAME",
+            show_default=False,
+        ),
     ] = None,
     no_token: Annotated[bool, typer.Option("--no-token", help="Let every program of this machine in.")] = False,
     batching: Annotated[str, typer.Option(help="on, or off to compute one request at a time.")] = "on",

@@ -78,7 +78,12 @@ def rollback(
         ),
     ],
 ) -> None:
-    """Put an earlier version back in use. Later versions stay until `prune`."""
+    """Put an earlier version back in use. Later versions stay until `prune`.
+
+    For instance:
+
+        classic store rollback reviews.store 2
+    """
     opened = Store.open(store)
     opened.rollback(version)
     typer.echo(f"version {version} is in use; it knows: {', '.join(opened.domains()) or 'nothing yet'}")
@@ -144,6 +149,10 @@ def pack(
     """Write the version in use, and what it is made of, into one file for another data owner.
 
     The model travels, the data does not. The other one unpacks it, verifies it and teaches it further.
+
+    For instance:
+
+        classic store pack reviews.store may.classic
     """
     from classic.store.archive import pack as pack_store
     from classic.store.signing import read_private, sign
@@ -184,7 +193,12 @@ def unpack(
         ),
     ] = None,
 ) -> None:
-    """Make a store of a packed file; every byte is checked before the store appears."""
+    """Make a store of a packed file; every byte is checked before the store appears.
+
+    For instance:
+
+        classic store unpack may.classic their.store
+    """
     from classic.store.archive import unpack as unpack_store
     from classic.store.signing import check_signature
 
@@ -205,6 +219,10 @@ def delete(
 
     Domains learned after it grew from it. They go, too, and must be taught again by whoever has their data. What is left
     is, byte for byte, the store from before. Packed copies, exports, reports and backups are not reached.
+
+    For instance:
+
+        classic store delete reviews.store --domain phone
     """
     from dataclasses import asdict
 

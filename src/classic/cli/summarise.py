@@ -172,3 +172,5 @@ def _summarise(
             write_summary(summary, target)
     clearly = f"{len(summary.aspects)} aspects in {summary.everything.mentions:,} mentions"
     typer.echo(f"wrote {', '.join(map(str, targets))}: {clearly} of {summary.reviews:,} reviews")
+    if summary.everything.mentions and not summary.aspects:
+        typer.echo(f"no aspect is mentioned {least} times or more; --least 1 shows rarer ones, too", err=True)

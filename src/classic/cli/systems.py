@@ -48,7 +48,12 @@ def show(
     ] = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Say what a system is: source, equation, what it keeps between tasks, whether it must be told the task."""
+    """Say what a system is: source, equation, what it keeps between tasks, whether it must be told the task.
+
+    For instance:
+
+        classic systems show hat+ent@bert_adapter/dil
+    """
     from classic.config import check_preset
     from classic.systems.names import parse, read_name
     from classic.systems.size import count_parameters
@@ -120,7 +125,14 @@ def advise(
     domains: Annotated[int, typer.Option(help="Of --memory: after how many domains.", min=1)] = 19,
     as_json: AsJson = False,
 ) -> None:
-    """Propose methods for what you may keep and what you know, the best of the paper first."""
+    """Propose methods for what you may keep and what you know, the best of the paper first.
+
+    For instance:
+
+        classic systems advise --no-grow
+
+        classic systems advise --keep-data --memory 50
+    """
     from classic.systems.advice import Requirements, against
     from classic.systems.system import METHODS
 

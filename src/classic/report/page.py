@@ -69,6 +69,7 @@ def render_report(store: Store, title: str | None = None) -> str:
         few=len(domains) <= _FEW,
         names=NAMES,
         numbers=_with_nan(numbers),
+        tested={metric: _tested(numbers, metric) for metric in METRICS},
         coverage=parts.coverage(matrix),
         heat={metric: parts.result_heat(matrix, metric) for metric in METRICS},
         heat_ends={metric: heat_range(parts.cells(matrix, metric)) for metric in METRICS},
@@ -218,6 +219,16 @@ def _flatten(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     if re.fullmatch("[0-9a-f]{64}", text):
         text = f"{text[:16]}…"
     return [(prefix, text)] if prefix else []
+
+
+def _tested(numbers: dict[str, Any], metric: str) -> tuple[float, int]:
+    """The mean over the domains that were tested on the newest version, and their number.
+
+    Of one domain alone it would be the score of that domain, and called final it would say too much: then it is missing.
+    """
+    known = [value for value in numbers["matrix"][metric][-1] if value is not None]
+    enough = len(known) > 1 or len(known) == len(numbers["domains"])
+    return (math.fsum(known) / len(known) if enough else math.nan), len(known)
 
 
 def _without_nan(value: Any) -> Any:

@@ -60,7 +60,13 @@ def _sources(domains: Sequence[str]) -> list[tuple[str, str, Sequence[Example]]]
 def _fits(group: Sequence[Example]) -> bool:
     says_something = any(row.polarity is not Polarity.NEUTRAL for row in group)
     known = all(row.sentence.count(row.aspect) == 1 for row in group)
-    return says_something and known and len(group[0].sentence) <= _LONGEST
+    return says_something and known and _reads_well(group[0].sentence)
+
+
+def _reads_well(sentence: str) -> bool:
+    """Whether a sentence may stand for the program: the corpora have hasty ones without capitals and full stops, too."""
+    words = sentence.rstrip()
+    return len(words) <= _LONGEST and words.isascii() and words[:1].isupper() and words[-1:] in ".!?"
 
 
 def _mixed(group: Sequence[Example]) -> bool:

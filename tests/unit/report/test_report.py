@@ -217,6 +217,22 @@ def test_partly_tested_store_says_how_much(tmp_path: Path) -> None:
     assert 'class="stroke average gap"' in page
 
 
+def test_final_scores_are_those_of_the_domains_that_were_tested_again(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "s", ["a", "b", "c"])
+    newest = store.chain()[-1].number
+    scores = store.read_scores(newest)
+    del scores["a"]
+    store.write_scores(newest, scores)
+    matrix = scores_matrix(store)
+    mean = (matrix.value("accuracy", 2, 1) + matrix.value("accuracy", 2, 2)) / 2
+    page = render_report(store)
+    assert re.search(rf'Accuracy, final</dt><dd class="value">{100 * mean:.1f} <small>', page)
+    assert page.count("of the 2 domains tested again") == 3
+    del scores["b"]
+    store.write_scores(newest, scores)
+    assert 'Accuracy, final</dt><dd class="value">–</dd>' in render_report(store)
+
+
 def test_one_domain_leaves_out_what_needs_two(tmp_path: Path) -> None:
     page = render_report(make_store(tmp_path / "s", ["camera"], rows="none"))
     assert "Learning curve" not in page

@@ -113,12 +113,15 @@ def require_fields(
 ) -> None:
     """Refuses data without sentence, aspect or (when labelled) polarity; ``names`` are those the data has."""
     needed = ("sentence", "aspect", "polarity") if labelled else ("sentence", "aspect")
+    fix = "name the fields sentence, aspect, polarity (and optionally start, end)"
+    if not labelled:
+        fix = "name the fields sentence and aspect; to have aspects found, use `classic find`, in Python Predictor.find"
     for field in needed:
         if field not in found:
             raise where().error(
                 f"no field for the {field}{seen}",
                 expected=f"a field called {' or '.join(FIELD_NAMES[field])}",
-                fix=_meant(field, names) or "name the fields sentence, aspect, polarity (and optionally start, end)",
+                fix=_meant(field, names) or fix,
             )
 
 
