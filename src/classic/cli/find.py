@@ -11,17 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classic.cli import completion
-from classic.cli.options import AsJson, Device, Threads, is_file, is_folder
+from classic.cli.options import (
+    AnswersFormat,
+    AnswersOut,
+    AsJson,
+    BatchSize,
+    Device,
+    MinConfidence,
+    OldVersion,
+    Threads,
+    ToldDomain,
+    is_file,
+    is_folder,
+)
 from classic.errors import InputError
 from classic.types import Found
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
 
-MinConfidence = Annotated[
-    float, typer.Option(help="Leave out aspects that are less certain to be one.", min=0.0, max=1.0)
-]
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
@@ -50,32 +58,11 @@ def find(
         typer.Option("--text", help="Column of the reviews. Default: found by name or length.", show_default=False),
     ] = None,
     min_confidence: MinConfidence = 0.5,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="jsonl or csv.", show_default=False, autocompletion=completion.of("jsonl", "csv")
-        ),
-    ] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            help="The domain; only in a store that learns task-incrementally.",
-            show_default=False,
-            autocompletion=completion.domain,
-        ),
-    ] = None,
-    version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
-    batch_size: Annotated[int, typer.Option(help="Sentences computed at once.", min=1)] = 32,
+    out: AnswersOut = None,
+    form: AnswersFormat = None,
+    domain: ToldDomain = None,
+    version: OldVersion = None,
+    batch_size: BatchSize = 32,
     threads: Threads = None,
     device: Device = "auto",
     as_json: AsJson = False,

@@ -42,6 +42,35 @@ Settings = Annotated[
     ),
 ]
 
+# What `predict`, `find` and `summarise` ask alike.
+ToldDomain = Annotated[
+    str | None,
+    typer.Option(
+        help="The domain; only in a store that learns task-incrementally.",
+        show_default=False,
+        autocompletion=completion.domain,
+    ),
+]
+OldVersion = Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)]
+BatchSize = Annotated[int, typer.Option(help="Sentences computed at once.", min=1)]
+MinConfidence = Annotated[
+    float, typer.Option(help="Leave out aspects that are less certain to be one.", min=0.0, max=1.0)
+]
+AnswersOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+AnswersFormat = Annotated[
+    str | None,
+    typer.Option("--format", help="jsonl or csv.", show_default=False, autocompletion=completion.of("jsonl", "csv")),
+]
+
 
 def is_file(text: str) -> bool:
     """Whether a text names a file; a review may be too long to be asked about."""

@@ -12,7 +12,18 @@ import typer
 
 from classic.cli import completion
 from classic.cli.find import print_found, refuse_missing, show_found
-from classic.cli.options import AsJson, Device, Threads, is_file, is_folder, prepare_torch
+from classic.cli.options import (
+    AnswersFormat,
+    AnswersOut,
+    AsJson,
+    Device,
+    OldVersion,
+    Threads,
+    ToldDomain,
+    is_file,
+    is_folder,
+    prepare_torch,
+)
 from classic.cli.predict_files import (
     ON_ERROR,
     Survey,
@@ -68,30 +79,9 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            help="The domain; only in a store that learns task-incrementally.",
-            show_default=False,
-            autocompletion=completion.domain,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write to a file: .jsonl, .csv or .parquet. Default: standard output.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="jsonl or csv.", show_default=False, autocompletion=completion.of("jsonl", "csv")
-        ),
-    ] = None,
+    domain: ToldDomain = None,
+    out: AnswersOut = None,
+    form: AnswersFormat = None,
     on_error: Annotated[
         str,
         typer.Option(
@@ -99,7 +89,7 @@ def predict(
             autocompletion=completion.of(*ON_ERROR),
         ),
     ] = "stop",
-    version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
+    version: OldVersion = None,
     min_confidence: Annotated[
         float,
         typer.Option(help="Without an aspect: leave out those that are less certain to be one.", min=0.0, max=1.0),

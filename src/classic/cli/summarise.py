@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classic.cli import completion
-from classic.cli.options import Device, Threads
+from classic.cli.options import BatchSize, Device, MinConfidence, OldVersion, Threads, ToldDomain
 from classic.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,24 +55,15 @@ def summarise(
     product: Annotated[
         str | None, typer.Option(help='Column of the products, "" for none. Default: found.', show_default=False)
     ] = None,
-    min_confidence: Annotated[
-        float, typer.Option(help="Leave out aspects that are less certain to be one.", min=0.0, max=1.0)
-    ] = 0.5,
+    min_confidence: MinConfidence = 0.5,
     least: Annotated[int, typer.Option(help="Mentions an aspect needs to be shown.", min=1)] = 5,
     sample: Annotated[
         int | None,
         typer.Option(help="Read only so many reviews, evenly spread over the file.", min=1, show_default=False),
     ] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            help="The domain; only in a store that learns task-incrementally.",
-            show_default=False,
-            autocompletion=completion.domain,
-        ),
-    ] = None,
-    version: Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)] = None,
-    batch_size: Annotated[int, typer.Option(help="Sentences computed at once.", min=1)] = 32,
+    domain: ToldDomain = None,
+    version: OldVersion = None,
+    batch_size: BatchSize = 32,
     threads: Threads = None,
     device: Device = "auto",
     open_it: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
