@@ -66,7 +66,7 @@ def test_the_family_gets_two_adapters_per_layer_and_runs(family: dict[str, Path]
     assert ran == list(range(6))  # each once, in the order of their names
     assert features.shape == (2, backbone.features)
     assert bool(torch.isfinite(features).all())
-    features.sum().backward()
+    features[:, 0].sum().backward()  # not of all: behind a LayerNorm that sum is constant, and its gradient is rounding
     for adapter in backbone.adapters:
         assert float(adapter.up.layer.weight.grad.abs().sum()) > 0
     assert backbone.surface(batch).shape[0] == 2
