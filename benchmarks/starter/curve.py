@@ -1,7 +1,7 @@
 """How many rows of a new domain does it take, with the starter and without?
 
     CLASSIC_DATA=FOLDER python benchmarks/starter/curve.py
-    CLASSIC_DATA=FOLDER python benchmarks/starter/curve.py --valid --steps 250
+    CLASSIC_DATA=FOLDER python benchmarks/starter/curve.py --valid --rows 60 150
 
 The default system learns the first N rows of a domain, from scratch or on the starter, and is scored on the domain's test
 set; with --valid on its validation set, to choose settings by. Results are added to curve.json; curve.md is their table.
@@ -19,7 +19,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROWS = (25, 50, 100, 200, 400)
-DOMAINS = ("Creative", "Nokia6610", "Speaker", "Laptop")
+DOMAINS = ("Creative", "Nokia6610", "Speaker")
 
 
 def main() -> None:
@@ -27,7 +27,6 @@ def main() -> None:
     parser.add_argument("--valid", action="store_true", help="score validation sets")
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--domains", nargs="+", default=DOMAINS)
-    parser.add_argument("--steps", type=int, help="of the starter's running average, instead of the shipped number")
     parser.add_argument("--out", type=Path, default=HERE / "curve.json")
     arguments = parser.parse_args()
     from classic.files import write_json
@@ -38,15 +37,14 @@ def main() -> None:
         for rows in arguments.rows:
             for start in ("scratch", "starter"):
                 key = {"domain": name, "part": part, "rows": rows, "start": start}
-                key |= {"steps": arguments.steps if start == "starter" else None}
                 if all(any(other[field] != value for field, value in key.items()) for other in found):
-                    found.append(key | learn(name, part, rows, start, arguments.steps))
+                    found.append(key | learn(name, part, rows, start))
                     write_json(arguments.out, found)
                     arguments.out.with_suffix(".md").write_text("\n".join(table(found)) + "\n", encoding="utf-8")
     print("\n".join(table(found)))
 
 
-def learn(name: str, part: str, rows: int, start: str, steps: int | None) -> dict[str, Any]:
+def learn(name: str, part: str, rows: int, start: str) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
@@ -55,7 +53,6 @@ def learn(name: str, part: str, rows: int, start: str, steps: int | None) -> dic
     from classic.evaluation.scores import count, score
     from classic.learning.learner import new_learner, surfaces
     from classic.learning.starter import starter_learner
-    from classic.modules.averaging import RunningAverage
     from classic.seeding import Seeds
     from classic.systems.system import SystemConfig
     from classic.training.loop import learn_task
@@ -63,8 +60,6 @@ def learn(name: str, part: str, rows: int, start: str, steps: int | None) -> dic
 
     whole, config = load_domain(name), SystemConfig.preset()
     learner = starter_learner(config) if start == "starter" else new_learner(config, 0)
-    if steps is not None and isinstance(learner.method.keeping, RunningAverage):
-        learner.method.keeping.steps.fill_(steps)
     task = replace(whole, train=whole.train[:rows])
     learn_task(learner.method, task, config.train, Seeds(0))
     learner.map.add(surfaces(learner.method, task.train), surfaces(learner.method, task.valid))
@@ -79,17 +74,17 @@ def table(found: list[dict[str, Any]]) -> Iterator[str]:
     """Mean accuracy / own F1 over the domains that have both."""
     for part in sorted({result["part"] for result in found}):
         chosen = [result for result in found if result["part"] == part]
-        kinds = sorted({(result["start"], result["steps"]) for result in chosen}, key=str)
+        kinds = sorted({result["start"] for result in chosen})
         rows = sorted({result["rows"] for result in chosen})
         domains = sorted({result["domain"] for result in chosen})
         yield f"Domains: {', '.join(domains)}; {part} sets; mean accuracy / own F1."
         yield ""
-        yield "| rows | " + " | ".join(start + (f", {steps} steps" if steps else "") for start, steps in kinds) + " |"
+        yield "| rows | " + " | ".join(kinds) + " |"
         yield "| --: " * (len(kinds) + 1) + "|"
         for size in rows:
             cells = []
-            for start, steps in kinds:
-                here = [r for r in chosen if (r["start"], r["steps"], r["rows"]) == (start, steps, size)]
+            for start in kinds:
+                here = [r for r in chosen if (r["start"], r["rows"]) == (start, size)]
                 whole = {r["domain"] for r in here} == set(domains)
                 means = [sum(r[metric] for r in here) / len(here) for metric in ("accuracy", "own_f1")] if whole else []
                 cells.append(" / ".join(f"{value:.3f}" for value in means) or "–")
