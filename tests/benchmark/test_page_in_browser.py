@@ -26,7 +26,7 @@ Visit = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def pages(asc19: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:  # noqa: ARG001 - the orders
+def pages(asc19: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The page of a table and the page of a search, over as many domains as the paper has."""
     folder, draw = tmp_path_factory.mktemp("results"), random.Random(0)
     tasks = list(order(0))
