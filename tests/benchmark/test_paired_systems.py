@@ -13,6 +13,7 @@ from classic.benchmark.runs.spec import Spec
 from classic.benchmark.tables.paired import compare, mcnemar
 from classic.benchmark.tables.rows import Run
 from classic.errors import InputError
+from classic.types import POLARITIES
 
 
 def a_run(folder: Path, system: str, true: str, said: str, mixed: tuple[int, int] = (1, 2)) -> Run:
@@ -40,7 +41,12 @@ def test_a_clear_lead_is_seen_and_a_tie_is_not(tmp_path: Path) -> None:
     assert found.accuracy[0] == 1.0 and found.accuracy[1] < 0.8
     assert found.own_f1[2] > 0.1
     assert found.mcnemar < 1e-6 and found.permutation < 0.01
-    assert found.mixed == (1.0, 0.5, 2)
+    assert found.parts["all sentences"] == (200, sum(a == b for a, b in zip(true, noisy, strict=True)), 200)
+    assert found.parts["mixed"] == (2, 1, 2)
+    assert found.parts["of one mind"] == (198, found.parts["all sentences"][1] - 1, 198)
+    assert [sum(counts) for counts in zip(*(found.parts[p.value] for p in POLARITIES), strict=True)] == list(
+        found.parts["all sentences"]
+    )
     same = compare([better], [better])
     assert same.mcnemar == same.permutation == 1.0
     assert same.own_f1[2] == same.own_f1[3] == 0.0

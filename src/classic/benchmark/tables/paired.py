@@ -15,6 +15,7 @@ from classic.benchmark.tables.rows import Run
 from classic.benchmark.tables.statistics import mean
 from classic.errors import InputError
 from classic.evaluation.metrics import accuracy, macro_f1
+from classic.types import POLARITIES
 
 _DRAWS = 2000
 
@@ -48,7 +49,7 @@ class Comparison:
         accuracy, own_f1: Means over domains and runs: ours, theirs, and a 95 % interval of the difference.
         mcnemar: p of McNemar's exact test on the pooled answers.
         permutation: p of a permutation test on the difference in mean own F1.
-        mixed: Share of right answers about mixed sentences: ours, theirs, and their number.
+        parts: Right answers of parts of all sentences, by name: ours, theirs, and the part's size.
     """
 
     examples: int
@@ -56,7 +57,7 @@ class Comparison:
     own_f1: tuple[float, float, float, float]
     mcnemar: float
     permutation: float
-    mixed: tuple[float, float, int]
+    parts: dict[str, tuple[int, int, int]]
 
 
 def compare(ours: Sequence[Run], theirs: Sequence[Run], seed: int = 0) -> Comparison:
@@ -68,14 +69,13 @@ def compare(ours: Sequence[Run], theirs: Sequence[Run], seed: int = 0) -> Compar
         raise InputError("the two systems have no run in common", fix="run both with the same orders and seeds")
     draw = random.Random(seed)
     right = [(a == t, b == t) for each in sets for t, a, b in zip(each.true, each.ours, each.theirs, strict=True)]
-    mixed = [_mixed([run[side] for run in pairs]) for side in (0, 1)]
     return Comparison(
         len(right),
         _with_interval(sets, lambda true, said, _own: accuracy(true, said), draw),
         _with_interval(sets, macro_f1, draw),
         mcnemar(sum(a and not b for a, b in right), sum(b and not a for a, b in right)),
         _permuted(sets, draw),
-        (mixed[0][0] / max(1, mixed[0][1]), mixed[1][0] / max(1, mixed[1][1]), mixed[0][1]),
+        _parts(sets, pairs),
     )
 
 
@@ -149,6 +149,21 @@ def _answers(task: str, mine: Run, other: Run) -> Answers:
     return Answers(task, ours["true"], ours["said"], theirs["said"])
 
 
-def _mixed(runs: list[Run]) -> tuple[int, int]:
-    found = [facts["final"]["mixed"] for run in runs for facts in run.facts["tasks"].values()]
-    return sum(right for right, _ in found), sum(number for _, number in found)
+def _parts(sets: list[Answers], pairs: list[tuple[Run, Run]]) -> dict[str, tuple[int, int, int]]:
+    """All sentences, mixed ones and those of one mind; and each polarity in the domains that have it."""
+    asked = [(t, a == t, b == t) for each in sets for t, a, b in zip(each.true, each.ours, each.theirs, strict=True)]
+    found = {"all sentences": _right(asked)}
+    ours, theirs = (
+        [facts["final"]["mixed"] for run in side for facts in run.facts["tasks"].values()]
+        for side in zip(*pairs, strict=True)
+    )
+    mixed = sum(right for right, _ in ours), sum(right for right, _ in theirs), sum(number for _, number in ours)
+    found["mixed"] = mixed
+    found["of one mind"] = tuple(whole - part for whole, part in zip(found["all sentences"], mixed, strict=True))
+    for polarity in POLARITIES:
+        found[polarity.value] = _right([row for row in asked if row[0] == str(polarity.column)])
+    return found
+
+
+def _right(asked: list[tuple[str, bool, bool]]) -> tuple[int, int, int]:
+    return sum(a for _, a, _ in asked), sum(b for _, _, b in asked), len(asked)

@@ -116,5 +116,7 @@ def compare(
     typer.echo(f"{found.examples} answers of {len(rows[0].runs)} and {len(rows[1].runs)} runs, budget {budget}")
     for name, (a, b, low, high) in (("accuracy", found.accuracy), ("own F1", found.own_f1)):
         typer.echo(f"  {name:18} {a:.4f}  {b:.4f}  difference {a - b:+.4f}, 95 % of {low:+.4f} to {high:+.4f}")
-    typer.echo(f"  mixed sentences    {found.mixed[0]:.4f}  {found.mixed[1]:.4f}  of {found.mixed[2]}")
+    for name, (a, b, number) in found.parts.items():
+        shares = (f"{right / number:.4f}" if number else "–" for right in (a, b))
+        typer.echo(f"  {name:18} {'  '.join(shares)}  {a} and {b} right of {number}")
     typer.echo(f"  p: {found.mcnemar:.4f} (McNemar, accuracy), {found.permutation:.4f} (permutation, own F1)")
