@@ -1,18 +1,23 @@
-"""Is it the reading of answers, or what was learned, that errs? One model, read in many ways.
+"""Is it the reading of answers, their level, or what was learned, that errs? One model, read in many ways.
 
-    CLASSIC_DATA=FOLDER python benchmarks/research/reading.py learn --work FOLDER
+    CLASSIC_DATA=FOLDER python benchmarks/research/reading.py learn --work FOLDER [--largest 1500] [--set KEY=VALUE]
     CLASSIC_DATA=FOLDER python benchmarks/research/reading.py read --work FOLDER
+    CLASSIC_DATA=FOLDER python benchmarks/research/reading.py levels --work FOLDER
 
-`learn` teaches CLASSIC an order of the paper with a fifth of every training set held out (half an hour), and keeps what the
+`learn` teaches a system an order of the paper with a fifth of every training set held out (half an hour), and keeps what the
 network says about these examples and where they lie. `read` turns that into answers by other readers: how sharply words tell
 the domain, whether large domains are likelier, how far label shares are believed, how far faded classes are raised; and, as
-a bound, with the domain told. Test sets are not touched. The table is written to reading.md.
+a bound, with the domain told. Its table is written to reading.md. `levels` tells, lesson after lesson, what has become of
+"neutral" where a domain has it: how good answers are with the domain told, how often they are neutral, and what the best
+constant added to the logit of "neutral" would give. Test sets are not touched.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +25,20 @@ import recipe as short
 
 HERE = Path(__file__).parent
 SHARPNESS, SIZE, BELIEF, FADED = (0.4, 1.0, 2.0), (0.0, 0.5, 1.0), (0.25, 0.5, 0.75), (0.0, 0.25, 0.5)
-CHOSEN = (0.4, 0.0, 0.5, 0.25)
+CHOSEN = (0.4, 0.0, 0.5, 0.0)
+WITH_NEUTRAL = ("Laptop", "Rest")
+LEVELS = [step / 4 for step in range(-16, 17)]
 HEADER = "| sharpness | weight of size | belief | faded | accuracy | own F1 | macro-F1 | Laptop | Rest |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("learn", "read"))
+    parser.add_argument("what", choices=("learn", "read", "levels"))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--order", type=int, default=0)
+    parser.add_argument("--system", default="classic@bert_adapter")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; VALUE is JSON")
+    parser.add_argument("--largest", type=int, help="train on so many examples of a domain, ask a third of it, at most")
     arguments = parser.parse_args()
     import torch
 
@@ -37,41 +47,79 @@ def main() -> None:
     from classic.data.tasks import load_domain
 
     parts = {name: short.held_out(load_domain(name)) for name in order(arguments.order)}
+    if most := arguments.largest:
+        parts = {n: (replace(task, train=task.train[:most]), asked[: most // 3]) for n, (task, asked) in parts.items()}
+    said = arguments.work / "said.safetensors"
     if arguments.what == "learn":
         arguments.work.mkdir(parents=True, exist_ok=True)
-        learn(parts, arguments.work / "said.safetensors")
+        changes = {key: json.loads(value) for key, value in (setting.split("=", 1) for setting in arguments.set)}
+        learn(parts, arguments.system, changes, said)
+    elif arguments.what == "levels":
+        print("\n".join(levels(parts, said)))
     else:
-        table = "\n".join(read(parts, arguments.work / "said.safetensors")) + "\n"
+        table = "\n".join(read(parts, said)) + "\n"
         (HERE / "reading.md").write_text(table, encoding="utf-8")
         print(table)
 
 
-def learn(parts: dict[str, Any], out: Path) -> None:
+def learn(parts: dict[str, Any], system: str, changes: dict[str, Any], out: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
     from classic.batching import sorted_batches
     from classic.learning.learner import new_learner, surfaces
     from classic.seeding import Seeds
-    from classic.systems.system import SystemConfig
+    from classic.systems.names import parse
     from classic.training.loop import learn_task
 
-    config = SystemConfig.preset()
+    config = parse(system, "default", changes)
     learner = new_learner(config, 0)
     method = learner.method
-    for name, (task, asked) in parts.items():
-        learn_task(method, task, config.train, Seeds(0))
-        learner.map.add(surfaces(method, task.train), surfaces(method, task.valid))
-        print(name, {key: round(value, 3) for key, value in short.scores(method, asked).items() if key != "right"})
-    kept = {"shares": method.answers.shares, "means": learner.map.means, "whitener": learner.map.whitener()}
-    method.eval()
-    for name, (_, asked) in parts.items():
+
+    def say(asked: Any) -> torch.Tensor:
         logits = torch.zeros(len(asked), 3)
+        method.eval()
         with torch.no_grad(), method.acting_as(None):
             for batch in sorted_batches(method.model.backbone, asked, 64):
-                logits[batch.rows] = method.model(batch, len(parts) - 1).logits
-        kept |= {f"logits/{name}": logits, f"surfaces/{name}": surfaces(method, asked)}
+                logits[batch.rows] = method.model(batch, None).logits
+        return logits
+
+    kept: dict[str, torch.Tensor] = {}
+    for place, (name, (task, asked)) in enumerate(parts.items()):
+        learn_task(method, task, config.train, Seeds(0))
+        learner.map.add(surfaces(method, task.train), surfaces(method, task.valid))
+        print(name, {k: round(v, 3) for k, v in short.scores(method, asked).items() if k != "right"}, flush=True)
+        so_far = list(parts)[: place + 1]
+        kept |= {f"course/{place}/{old}": say(parts[old][1]) for old in WITH_NEUTRAL if old in so_far}
+    kept |= {"shares": method.answers.shares, "means": learner.map.means, "whitener": learner.map.whitener()}
+    for name, (_, asked) in parts.items():
+        kept |= {f"logits/{name}": say(asked), f"surfaces/{name}": surfaces(method, asked)}
     save_file({name: tensor.contiguous() for name, tensor in kept.items()}, out)
+
+
+def levels(parts: dict[str, Any], said: Path) -> list[str]:
+    import torch
+    from safetensors.torch import load_file
+
+    from classic.evaluation import macro_f1
+
+    kept, lines = (
+        load_file(said),
+        ["| after | domain | told | neutral said, of | best level | at |", "| :-- " * 6 + "|"],
+    )
+    for domain in WITH_NEUTRAL:
+        true = [example.polarity.column for example in parts[domain][1]]
+        shares = kept["shares"][list(parts).index(domain)]
+        for place, name in enumerate(parts):
+            if f"course/{place}/{domain}" not in kept:
+                continue
+            logits = kept[f"course/{place}/{domain}"] + CHOSEN[2] * shares.log()
+            tried = {level: (logits + torch.tensor([0.0, 0.0, level])).argmax(dim=1).tolist() for level in LEVELS}
+            best = max(LEVELS, key=lambda level: macro_f1(true, tried[level]))
+            counts = f"{tried[0.0].count(2)} of {true.count(2)}"
+            scores = f"{macro_f1(true, tried[0.0]):.3f} | {counts} | {macro_f1(true, tried[best]):.3f} | {best:+.2f}"
+            lines.append(f"| {name} | {domain} | {scores} |")
+    return lines
 
 
 def read(parts: dict[str, Any], said: Path) -> list[str]:

@@ -233,10 +233,11 @@ _METHODS = (
         {"additions.average": True, "additions.faded": 0.0}, preset="default", method="classic", scenario=Scenario.DIL
     ),
     # Averaged units go on learning with every domain, so a new one wants hardly any of its own: one per adapter, however
-    # small the share. Protected ones leave room for domains to come.
+    # small the share; and nothing is won by shutting them, so hardly anything presses (docs/research, section 21).
+    # Protected ones leave room for domains to come.
     rule({"method.gates.fresh_first": 0.5}, preset="default", budget="full", method=_MASKED, backbone="bert_adapter"),
     rule(
-        {"method.gates.fresh_first": 0.75, "method.gates.fresh": 0.0},
+        {"method.gates.fresh_first": 0.5, "method.gates.fresh": 0.0, "method.gates.pressure": 0.03},
         preset="default",
         budget="full",
         method="classic",

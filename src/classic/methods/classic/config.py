@@ -64,9 +64,9 @@ class ClassicConfig:
         pull: What makes the losses pull.
     """
 
-    csc: float = 0.25
-    ced: float = 0.25
-    cks: float = 0.25
+    csc: float = 0.1
+    ced: float = 0.1
+    cks: float = 0.1
     absent: float = 0.25
     temperature: float = 0.1
     teachers: Literal["sum", "mean", "last"] = "mean"

@@ -26,6 +26,7 @@ from classic.types import Batch, Example, Scenario, Step, Task
 
 _BATCH = 64
 _QUESTIONS = 2  # about other words, for every training example
+_GIVEN_BACK = 0.5  # a lesson moves its own sentences about twice as far as those of earlier domains
 
 
 class Classic(Hat):
@@ -41,7 +42,7 @@ class Classic(Hat):
     The preset ``default`` uses all additions (`classic.methods.additions`), which are not in the paper.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     needs_task_id: ClassVar[bool] = False
     source: ClassVar[str] = "Ke et al. (2021), CLASSIC: Continual and Contrastive Learning of Aspect Sentiment"
     equation: ClassVar[str] = "L = CE + lambda_1 L_CSC + lambda_2 L_CED + lambda_3 L_CKS + c R, under HAT's masks"
@@ -187,7 +188,8 @@ class Classic(Hat):
         asked, before = self.questions
         after = self.teachers.say(self, asked, [None])[1][:, 0]
         with torch.no_grad():
-            self.model.head.current.bias[self._absent()] += lost_odds(before, after, self._absent())
+            lost = lost_odds(before, after, self._absent())
+            self.model.head.current.bias[self._absent()] += _GIVEN_BACK * lost
 
     def _transfer(self, task: Task) -> list[float]:
         """How much the new task attends to each task so far, itself last: the mean of alpha_{t,i} over its examples.
