@@ -237,7 +237,7 @@ _METHODS = (
     # Protected ones leave room for domains to come.
     rule({"method.gates.fresh_first": 0.5}, preset="default", budget="full", method=_MASKED, backbone="bert_adapter"),
     rule(
-        {"method.gates.fresh_first": 0.5, "method.gates.fresh": 0.0, "method.gates.pressure": 0.03},
+        {"method.gates.fresh": 0.0, "method.gates.pressure": 0.03},
         preset="default",
         budget="full",
         method="classic",
