@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,18 +34,14 @@ from classic.cli.predict_files import (
     survey,
     tell_bad,
 )
+from classic.cli.predict_shown import show_answers, show_explained
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
-from classic.types import Example, Prediction, example_about
+from classic.types import Example, example_about
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from classic.runtime.answering import Answering
     from classic.runtime.folder import Card
-
-_MOST_SHOWN = 8  # words of an explanation
-_GAP = 3  # spaces between two of them
 
 
 def predict(
@@ -173,7 +169,7 @@ def predict(
         if explain and found:
             judged = [each.prediction for each in found]
             examples = [example_about(each.sentence, each.span or each.aspect) for each in judged]
-            _explain(examples, predictor, domain, as_json or form == "jsonl")
+            show_explained(examples, predictor, domain, as_json or form == "jsonl")
             return
         print_found(found) if as_json or form else show_found(found, min_confidence)
         return
@@ -196,11 +192,13 @@ def predict(
         return
     predictor = open_predictor()
     if explain:
-        _explain([row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl")
+        show_explained(
+            [row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl"
+        )
         return
     if form is None and not as_json and named:
         examples = [row.example for row in rows if isinstance(row, Row)]
-        _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
+        show_answers(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
         return
     # On the other side of a pipe somebody may be waiting for an answer before asking again.
     from classic.runtime.answering import WINDOW
@@ -336,76 +334,3 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
             raise InputError(f"span {entry!r}", fix="write START:END, e.g. 4:11")
         places.append((int(start), int(end)))
     return [example_about(sentence, place) for place in places]
-
-
-def _explain(examples: list[Example], predictor: Answering, domain: str | None, as_json: bool) -> None:
-    import json
-    from dataclasses import asdict
-
-    from rich.console import Console
-    from rich.text import Text
-
-    from classic.runtime.records import record
-
-    found = [predictor.explain(e.sentence, e.span or e.aspect, domain=domain) for e in examples]
-    if as_json:
-        for answer, words in found:
-            told = record(answer) | {"words": [asdict(word) | {"weight": round(word.weight, 6)} for word in words]}
-            typer.echo(json.dumps(told, ensure_ascii=False))
-        return
-    _show([answer for answer, _ in found])
-    console = Console(highlight=False)
-    for answer, words in found:
-        speaking = [word for word in words if round(100 * word.weight)]
-        strongest = sorted(speaking, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
-        because = "because of" if strongest else "and no single word decides it"
-        pieces = [Text(f"{answer.aspect}: {answer.polarity}, {because}")]
-        for word in sorted(strongest, key=lambda word: word.start):
-            style = "bold green" if word.weight > 0 else "red"
-            pieces.append(Text(f"{word.text} {100 * word.weight:+.0f}", style=style))
-        console.print()
-        for line in _lines(pieces, console.width):
-            console.print(line)
-    typer.echo(
-        "points of probability that the answer loses without the word; below 0 the word spoke against it", err=True
-    )
-
-
-def _lines(pieces: Iterable[Text], width: int) -> Iterator[Text]:
-    """The pieces in lines of at most a width; a word stays beside its number."""
-    from rich.text import Text
-
-    line = Text()
-    for piece in pieces:
-        if line and line.cell_len + _GAP + piece.cell_len > width:
-            yield line
-            line = Text("  ")
-        elif line:
-            line.append(" " * _GAP)
-        line.append_text(piece)
-    yield line
-
-
-def _show(answers: list[Prediction]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    colours = {"positive": "green", "negative": "red", "neutral": "yellow"}
-    table = Table(show_edge=False)
-    for column in ("aspect", "polarity", "positive", "negative", "neutral", "resembles"):
-        table.add_column(column, justify="right" if column in colours else "left")
-    for answer in answers:
-        shares = [f"{share:.1%}" for share in answer.probabilities]
-        resembles = answer.nearest_domain + (" (unlike anything learned)" if answer.unfamiliar else "")
-        table.add_row(
-            Text(answer.aspect),
-            Text(answer.polarity, style=f"bold {colours[answer.polarity]}"),
-            *shares,
-            Text(resembles),
-        )
-    Console().print(table)
-    if absent := [answer.aspect for answer in answers if not answer.aspect_found]:
-        typer.echo(f"note: {', '.join(absent)} does not occur in the sentence; the answer is a guess", err=True)
-    if any(answer.truncated for answer in answers):
-        typer.echo("note: the sentence is too long; only its beginning was read", err=True)
