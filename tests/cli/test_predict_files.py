@@ -148,6 +148,20 @@ def test_a_file_alone_is_answered_by_the_starter(tmp_path: Path, monkeypatch: py
     assert [row["polarity"] for row in ok("predict", "-", stdin=asked).lines] == ["negative"]
 
 
+@pytest.mark.parametrize("word", ["superb", "superb.store", "x" * 300])
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, more: tuple[str, ...]) -> None:
+    told = refused("predict", word, *more)
+    assert "was taken for the folder of a store" in told and "--aspect" in told
+    assert "x" * 50 not in told
+
+
+def test_one_word_with_an_aspect_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    (row,) = ok("predict", "superb", "--aspect", "superb", "--json").lines
+    assert row["sentence"] == "superb"
+
+
 def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
     text = "The lens is sharp. The menu is confusing."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -42,6 +43,8 @@ from classic.types import Example, example_about
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
     from classic.runtime.folder import Card
+
+_LONGEST_SHOWN = 40  # characters of a word that an error repeats
 
 
 def predict(
@@ -130,6 +133,8 @@ def predict(
     if by_starter:
         text = alone
     if text is None:
+        if not is_folder(alone):
+            _refuse_word(alone)
         if sys.stdin.isatty():
             raise InputError(
                 "nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input'
@@ -205,6 +210,15 @@ def predict(
 
     window = batch_size if text == "-" else WINDOW
     _write(predictor, rows, form or "jsonl", known, on_error == "mark", domain, batch_size, window)
+
+
+def _refuse_word(word: str) -> None:
+    """Refuses one word that names nothing: it may be a mistyped path, or a very short review."""
+    shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
+    raise InputError(
+        f"{shown!r} was taken for the folder of a store, because it is one word; there is no such file or folder",
+        fix=f"check the path; to ask about a text of one word, name its aspect: --aspect {shlex.quote(shown)}",
+    )
 
 
 def _opener(
