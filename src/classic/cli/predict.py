@@ -17,6 +17,7 @@ from classic.cli.options import (
     AnswersFormat,
     AnswersOut,
     AsJson,
+    ColumnNames,
     Device,
     OldVersion,
     Threads,
@@ -24,6 +25,7 @@ from classic.cli.options import (
     is_file,
     is_folder,
     prepare_torch,
+    read_columns,
 )
 from classic.cli.predict_files import (
     ON_ERROR,
@@ -88,6 +90,7 @@ def predict(
             autocompletion=completion.of(*ON_ERROR),
         ),
     ] = "stop",
+    column: ColumnNames = None,
     version: OldVersion = None,
     min_confidence: Annotated[
         float,
@@ -154,6 +157,9 @@ def predict(
     if engine == "ray" and (out is None or not from_file):
         raise InputError("the engine ray answers files into files", fix="give a file and --out, or leave --engine out")
     check_on_error(on_error)
+    columns = read_columns(column)
+    if columns and not from_file:
+        raise InputError("--column is for files", fix="give a CSV, TSV, Excel or Parquet file, or leave it out")
     if explain and (out is not None or form == "csv" or from_file or text == "-"):
         raise InputError(
             "--explain is for one sentence", fix="give a sentence; for files use Predictor.explain in Python"
@@ -178,8 +184,8 @@ def predict(
             return
         print_found(found) if as_json or form else show_found(found, min_confidence)
         return
-    known = survey(Path(text), on_error) if from_file else None
-    rows = _rows(text, aspect or [], span or [], from_file, on_error)
+    known = survey(Path(text), on_error, columns) if from_file else None
+    rows = entries(Path(text), on_error, columns) if from_file else _rows(text, aspect or [], span or [], on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
     told = domain is not None
@@ -192,7 +198,7 @@ def predict(
             return _engine(engine, open_predictor, domain, batch_size, workers, on_answer)
 
         source = Path(text) if from_file else None
-        settings = job | {"domain": domain, "batch_size": batch_size}
+        settings = job | {"domain": domain, "batch_size": batch_size, "named": dict(columns.names)}
         into_file(rows, out, form or "jsonl", make_engine, settings, source, known, on_error)
         return
     predictor = open_predictor()
@@ -332,11 +338,9 @@ def _form(form: str | None, out: Path | None) -> str | None:
     return form
 
 
-def _rows(text: str, aspects: list[str], spans: list[str], from_file: bool, on_error: str) -> Iterable[Row | BadRow]:
+def _rows(text: str, aspects: list[str], spans: list[str], on_error: str) -> Iterable[Row | BadRow]:
     if text == "-":
         return from_standard_input(on_error)
-    if from_file:
-        return entries(Path(text), on_error)
     return [Row(example, 1) for example in _from_options(text, aspects, spans)]
 
 
