@@ -40,6 +40,19 @@ def test_check_lets_data_errors_through(tmp_path: Path) -> None:
     assert isinstance(run("check", file).exception, DataError)
 
 
+def test_check_and_convert_take_columns_of_other_names(tmp_path: Path) -> None:
+    file, out = tmp_path / "shop.csv", tmp_path / "shop.jsonl"
+    file.write_text("review;feature;stars\na sharp lens;lens;5\na confusing menu;menu;1\na bag;bag;3\n")
+    told = ("--column", "aspect=feature", "--column", "polarity=stars")
+    assert isinstance(run("check", file, *told).exception, DataError)
+    (count,) = json.loads(run("check", file, *told, "--stars", "2:4", "--json").stdout)["counts"]
+    assert (count["positive"], count["negative"], count["neutral"]) == (1, 1, 1)
+    assert run("convert", file, out, *told, "--stars", "2:4").exit_code == 0
+    assert [str(example.polarity) for example in read_examples(out)] == ["positive", "negative", "neutral"]
+    for wrong in ("2", "low:high", "1:2:3"):
+        assert "LOW:HIGH" in str(run("check", file, *told, "--stars", wrong).exception)
+
+
 def test_check_hides_text_and_defuses_control_characters(tmp_path: Path) -> None:
     file = tmp_path / "data.csv"
     file.write_text(HEADER + "a [bold]\x1b[31m lid,lid,+\na [bold]\x1b[31m lid,lid,-\n")

@@ -148,6 +148,43 @@ def test_a_file_alone_is_answered_by_the_starter(tmp_path: Path, monkeypatch: py
     assert [row["polarity"] for row in ok("predict", "-", stdin=asked).lines] == ["negative"]
 
 
+def test_columns_of_other_names_are_told_and_come_back(taught_path: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("id;Comment;feature\n7;the screen is good;screen\n")
+    assert "--column aspect=NAME" in refused("predict", taught_path, source, "--column", "sentence=Comment")
+    told = ("--column", "sentence=Comment", "--column", "aspect=feature")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, *told)
+    (row,) = read(out)
+    assert (row["id"], row["Comment"], row["feature"], row["aspect"]) == ("7", "the screen is good", "screen", "screen")
+    for wrong in ("aspect", "aspect="):
+        assert "FIELD=NAME" in refused("predict", taught_path, source, "--column", wrong)
+    assert "twice" in refused("predict", taught_path, source, *told, "--column", "aspect=id")
+    assert "--column is for files" in refused("predict", taught_path, "a good screen", *told)
+
+
+def test_other_columns_for_the_same_output_are_another_job(taught_path: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("review,first,second\nscreen and soup,screen,soup\n")
+    for aspect in ("screen", "soup"):
+        column = {"screen": "first", "soup": "second"}[aspect]
+        ok("predict", taught_path, source, "-o", out, "--threads", 1, "--column", f"aspect={column}")
+        assert [row["aspect"] for row in read(out)] == [aspect]
+
+
+@pytest.mark.parametrize("word", ["superb", "superb.store", "x" * 300])
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, more: tuple[str, ...]) -> None:
+    told = refused("predict", word, *more)
+    assert "was taken for the folder of a store" in told and "--aspect" in told
+    assert "x" * 50 not in told
+
+
+def test_one_word_with_an_aspect_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    (row,) = ok("predict", "superb", "--aspect", "superb", "--json").lines
+    assert row["sentence"] == "superb"
+
+
 def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
     text = "The lens is sharp. The menu is confusing."

@@ -54,6 +54,15 @@ def test_what_has_no_steps_is_said_in_words(stage: str) -> None:
     assert f"camera: {stage}" in line(console, progress)
 
 
+def test_a_stage_whose_parts_are_counted_moves_the_bar() -> None:
+    console, progress = shown()
+    progress.on_stage("a very long name of a domain indeed", "learning to find aspects")
+    progress.on_count(30, 40)
+    text = line(console, progress)
+    assert len(text.rstrip()) <= 80 and "learning to find aspects" in text
+    assert progress._progress.tasks[0].percentage == 75
+
+
 def test_the_pace_of_rows_is_that_of_all_of_them_though_they_come_a_window_at_a_time() -> None:
     console, _ = shown()
     progress, now = RowProgress(console), [0.0]

@@ -126,6 +126,9 @@ def test_auto_publishes_what_passes_and_events_tell_the_story(serve: Serve, taug
     assert names[0] == "job" and names[-1] == "end" and "epoch" in names
     states = [value["state"] for name, value in story if name in ("job", "end")]
     assert states[-3:] == ["ready", "publishing", "published"]
+    # A slow reader may miss progress, but never the last word before the verdict.
+    stages = [value["stage"] for name, value in story if name == "progress"]
+    assert stages[-1] == "testing it on all domains"
     assert client.get("/v1/status").json()["version"] == 4
     assert not list((taught_store / "service" / "tests").iterdir())  # nobody said they may be kept
 

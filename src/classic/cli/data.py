@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from classic.cli.options import ColumnNames, Stars, read_columns
 from classic.data import (
     DEMO_DOMAINS,
     DOMAINS,
@@ -62,6 +63,8 @@ def check_command(
         bool, typer.Option("--show-text", help="Show the sentences too. They stay hidden otherwise.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail the check as well.")] = False,
+    column: ColumnNames = None,
+    stars: Stars = None,
 ) -> None:
     """Look for leaks, duplicates, contradictions, missing classes and unreadable lines.
 
@@ -77,7 +80,7 @@ def check_command(
         classic data check phones/ --strict
     """
     root = data_root() if path == PAPER_DATA and not Path(path).exists() else Path(path)
-    report = check(root, show_text=show_text)
+    report = check(root, show_text=show_text, columns=read_columns(column, stars))
     golden = _golden_metrics(root) if is_benchmark_root(root) and not report.errors else {}
     wrong = [name for name, scores in golden.items() if not _as_known(scores)]
     if as_json:
@@ -128,6 +131,8 @@ def convert(
         bool, typer.Option("--raw", help="Do not guard CSV cells against being run as formulas by a spreadsheet.")
     ] = False,
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Allow examples without polarity.")] = False,
+    column: ColumnNames = None,
+    stars: Stars = None,
     force: ForceOption = False,
 ) -> None:
     """Convert a data file of any known format to CSV, TSV or JSONL.
@@ -143,14 +148,17 @@ def convert(
         classic data convert restaurants.xml restaurants.csv
 
         classic data convert new_reviews.xlsx new_reviews.jsonl --unlabelled
+
+        classic data convert shop.csv shop.jsonl --column aspect=feature --column polarity=stars --stars 2:4
     """
     _refuse_existing([target], force, source)
+    columns = read_columns(column, stars)
     notes: list[Note] = []
     count = 0
 
     def examples() -> Iterator[Example]:
         nonlocal count
-        for row in iter_rows(source, not unlabelled, notes=notes):
+        for row in iter_rows(source, not unlabelled, notes=notes, columns=columns):
             count += 1
             yield row.example
 

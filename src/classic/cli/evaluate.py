@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classic.cli.options import AsJson, Device, Threads, prepare_torch, print_json
+from classic.cli.options import AsJson, ColumnNames, Device, Stars, Threads, prepare_torch, print_json, read_columns
+from classic.data.readers import Columns
 from classic.errors import InputError, unknown_name
 from classic.types import POLARITIES, Example
 
@@ -39,6 +40,8 @@ def evaluate(
     save: Annotated[
         bool, typer.Option(help="Keep the scores (numbers only) in the store, for `classic report`.")
     ] = True,
+    column: ColumnNames = None,
+    stars: Stars = None,
     threads: Threads = None,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -52,7 +55,7 @@ def evaluate(
     Example:
         classic evaluate reviews.store camera=camera_test.csv phone=phone_test.csv --all-versions
     """
-    sets = _read_sets(data)
+    sets = _read_sets(data, read_columns(column, stars))
     from classic.runtime.folder import is_exported
 
     if is_exported(store):
@@ -67,7 +70,7 @@ def evaluate(
     show_scores(found)
 
 
-def _read_sets(data: list[str]) -> dict[str, tuple[bool, list[Example]]]:
+def _read_sets(data: list[str], columns: Columns) -> dict[str, tuple[bool, list[Example]]]:
     """The examples by name, each with whether the name was given as that of a domain."""
     from classic.data import read_examples
     from classic.data.tasks import split_files
@@ -84,7 +87,7 @@ def _read_sets(data: list[str]) -> dict[str, tuple[bool, list[Example]]]:
         key = name if separator else file.stem
         if key in sets:
             raise InputError(f"two sets are called {key!r}", fix="name them: NAME=PATH")
-        sets[key] = (bool(separator), read_examples(file))
+        sets[key] = (bool(separator), read_examples(file, columns=columns))
     return sets
 
 

@@ -10,13 +10,16 @@ import typer
 from classic.cli import completion
 from classic.cli.options import (
     AsJson,
+    ColumnNames,
     Device,
     Settings,
+    Stars,
     StorePath,
     Threads,
     keep_quick,
     prepare_torch,
     print_json,
+    read_columns,
     read_settings,
 )
 from classic.data.tasks import check_name
@@ -80,6 +83,8 @@ def learn(
             show_default=False,
         ),
     ] = None,
+    column: ColumnNames = None,
+    stars: Stars = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a NEW store.", show_default=False)] = None,
     threads: Threads = None,
@@ -103,6 +108,8 @@ def learn(
         classic learn reviews.store camera.csv --domain camera
 
         classic learn reviews.store phones/ --domain phone --threads 2
+
+        classic learn reviews.store shop.csv --domain shop --column aspect=feature --column polarity=stars --stars 2:4
     """
     from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
@@ -110,7 +117,7 @@ def learn(
 
     with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
         progress.on_stage("", f"reading {path}")
-        task = load_task(check_name(domain), path)
+        task = load_task(check_name(domain), path, columns=read_columns(column, stars))
         marked = read_marked(sentences) if sentences else ()
         progress.on_stage("", "loading the programs that learn")
         where = prepare_torch(threads, device, store)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from classic.cli import completion
+from classic.data.readers import Columns
 from classic.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,27 @@ Settings = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change a setting, e.g. train.epochs=2, backbone.width=128, method.ced=0. May be repeated.",
+        show_default=False,
+    ),
+]
+
+# What `learn`, `evaluate`, `predict` and `data` say about a table whose columns have names of their own.
+ColumnNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="FIELD=NAME",
+        help="A column of a CSV, TSV, Excel or Parquet file that is called otherwise, e.g. aspect=feature. Fields are "
+        "sentence, aspect, polarity, start, end. May be repeated.",
+        show_default=False,
+    ),
+]
+Stars = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOW:HIGH",
+        help="The polarities of a table are numbers: up to LOW negative, from HIGH on positive, neutral between; 2:4 for "
+        "five stars.",
         show_default=False,
     ),
 ]
@@ -101,6 +123,25 @@ def read_settings(entries: list[str] | None) -> dict[str, Any]:
         except json.JSONDecodeError:
             changes[key] = value
     return changes
+
+
+def read_columns(names: list[str] | None, stars: str | None = None) -> Columns:
+    """What --column and --stars say."""
+    told: dict[str, str] = {}
+    for entry in names or []:
+        field, separator, column = entry.partition("=")
+        if not separator or not column.strip():
+            raise InputError(f"--column {entry!r} names no column", fix="write FIELD=NAME, e.g. aspect=feature")
+        if field in told:
+            raise InputError(f"--column names the {field} twice", fix="give it once")
+        told[field] = column
+    if stars is None:
+        return Columns(told)
+    try:
+        low, high = map(float, stars.split(":"))
+    except ValueError:
+        raise InputError(f"--stars {stars!r}", fix="write LOW:HIGH, e.g. 2:4") from None
+    return Columns(told, (low, high))
 
 
 def prepare_torch(threads: int | None, device: str, store: Path | None = None) -> str:

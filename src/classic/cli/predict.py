@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from classic.cli.options import (
     AnswersFormat,
     AnswersOut,
     AsJson,
+    ColumnNames,
     Device,
     OldVersion,
     Threads,
@@ -23,6 +25,7 @@ from classic.cli.options import (
     is_file,
     is_folder,
     prepare_torch,
+    read_columns,
 )
 from classic.cli.predict_files import (
     ON_ERROR,
@@ -34,18 +37,16 @@ from classic.cli.predict_files import (
     survey,
     tell_bad,
 )
+from classic.cli.predict_shown import show_answers, show_explained
 from classic.data.readers import BadRow, Row
 from classic.errors import InputError
-from classic.types import Example, Prediction, example_about
+from classic.types import Example, example_about
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from classic.runtime.answering import Answering
     from classic.runtime.folder import Card
 
-_MOST_SHOWN = 8  # words of an explanation
-_GAP = 3  # spaces between two of them
+_LONGEST_SHOWN = 40  # characters of a word that an error repeats
 
 
 def predict(
@@ -89,6 +90,7 @@ def predict(
             autocompletion=completion.of(*ON_ERROR),
         ),
     ] = "stop",
+    column: ColumnNames = None,
     version: OldVersion = None,
     min_confidence: Annotated[
         float,
@@ -134,6 +136,8 @@ def predict(
     if by_starter:
         text = alone
     if text is None:
+        if not is_folder(alone):
+            _refuse_word(alone)
         if sys.stdin.isatty():
             raise InputError(
                 "nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input'
@@ -153,6 +157,9 @@ def predict(
     if engine == "ray" and (out is None or not from_file):
         raise InputError("the engine ray answers files into files", fix="give a file and --out, or leave --engine out")
     check_on_error(on_error)
+    columns = read_columns(column)
+    if columns and not from_file:
+        raise InputError("--column is for files", fix="give a CSV, TSV, Excel or Parquet file, or leave it out")
     if explain and (out is not None or form == "csv" or from_file or text == "-"):
         raise InputError(
             "--explain is for one sentence", fix="give a sentence; for files use Predictor.explain in Python"
@@ -173,12 +180,12 @@ def predict(
         if explain and found:
             judged = [each.prediction for each in found]
             examples = [example_about(each.sentence, each.span or each.aspect) for each in judged]
-            _explain(examples, predictor, domain, as_json or form == "jsonl")
+            show_explained(examples, predictor, domain, as_json or form == "jsonl")
             return
         print_found(found) if as_json or form else show_found(found, min_confidence)
         return
-    known = survey(Path(text), on_error) if from_file else None
-    rows = _rows(text, aspect or [], span or [], from_file, on_error)
+    known = survey(Path(text), on_error, columns) if from_file else None
+    rows = entries(Path(text), on_error, columns) if from_file else _rows(text, aspect or [], span or [], on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
     told = domain is not None
@@ -191,22 +198,33 @@ def predict(
             return _engine(engine, open_predictor, domain, batch_size, workers, on_answer)
 
         source = Path(text) if from_file else None
-        settings = job | {"domain": domain, "batch_size": batch_size}
+        settings = job | {"domain": domain, "batch_size": batch_size, "named": dict(columns.names)}
         into_file(rows, out, form or "jsonl", make_engine, settings, source, known, on_error)
         return
     predictor = open_predictor()
     if explain:
-        _explain([row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl")
+        show_explained(
+            [row.example for row in rows if isinstance(row, Row)], predictor, domain, as_json or form == "jsonl"
+        )
         return
     if form is None and not as_json and named:
         examples = [row.example for row in rows if isinstance(row, Row)]
-        _show(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
+        show_answers(list(predictor.stream(examples, domain=domain, batch_size=batch_size)))
         return
     # On the other side of a pipe somebody may be waiting for an answer before asking again.
     from classic.runtime.answering import WINDOW
 
     window = batch_size if text == "-" else WINDOW
     _write(predictor, rows, form or "jsonl", known, on_error == "mark", domain, batch_size, window)
+
+
+def _refuse_word(word: str) -> None:
+    """Refuses one word that names nothing: it may be a mistyped path, or a very short review."""
+    shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
+    raise InputError(
+        f"{shown!r} was taken for the folder of a store, because it is one word; there is no such file or folder",
+        fix=f"check the path; to ask about a text of one word, name its aspect: --aspect {shlex.quote(shown)}",
+    )
 
 
 def _opener(
@@ -320,11 +338,9 @@ def _form(form: str | None, out: Path | None) -> str | None:
     return form
 
 
-def _rows(text: str, aspects: list[str], spans: list[str], from_file: bool, on_error: str) -> Iterable[Row | BadRow]:
+def _rows(text: str, aspects: list[str], spans: list[str], on_error: str) -> Iterable[Row | BadRow]:
     if text == "-":
         return from_standard_input(on_error)
-    if from_file:
-        return entries(Path(text), on_error)
     return [Row(example, 1) for example in _from_options(text, aspects, spans)]
 
 
@@ -336,76 +352,3 @@ def _from_options(sentence: str, aspects: list[str], spans: list[str]) -> list[E
             raise InputError(f"span {entry!r}", fix="write START:END, e.g. 4:11")
         places.append((int(start), int(end)))
     return [example_about(sentence, place) for place in places]
-
-
-def _explain(examples: list[Example], predictor: Answering, domain: str | None, as_json: bool) -> None:
-    import json
-    from dataclasses import asdict
-
-    from rich.console import Console
-    from rich.text import Text
-
-    from classic.runtime.records import record
-
-    found = [predictor.explain(e.sentence, e.span or e.aspect, domain=domain) for e in examples]
-    if as_json:
-        for answer, words in found:
-            told = record(answer) | {"words": [asdict(word) | {"weight": round(word.weight, 6)} for word in words]}
-            typer.echo(json.dumps(told, ensure_ascii=False))
-        return
-    _show([answer for answer, _ in found])
-    console = Console(highlight=False)
-    for answer, words in found:
-        speaking = [word for word in words if round(100 * word.weight)]
-        strongest = sorted(speaking, key=lambda word: -abs(word.weight))[:_MOST_SHOWN]
-        because = "because of" if strongest else "and no single word decides it"
-        pieces = [Text(f"{answer.aspect}: {answer.polarity}, {because}")]
-        for word in sorted(strongest, key=lambda word: word.start):
-            style = "bold green" if word.weight > 0 else "red"
-            pieces.append(Text(f"{word.text} {100 * word.weight:+.0f}", style=style))
-        console.print()
-        for line in _lines(pieces, console.width):
-            console.print(line)
-    typer.echo(
-        "points of probability that the answer loses without the word; below 0 the word spoke against it", err=True
-    )
-
-
-def _lines(pieces: Iterable[Text], width: int) -> Iterator[Text]:
-    """The pieces in lines of at most a width; a word stays beside its number."""
-    from rich.text import Text
-
-    line = Text()
-    for piece in pieces:
-        if line and line.cell_len + _GAP + piece.cell_len > width:
-            yield line
-            line = Text("  ")
-        elif line:
-            line.append(" " * _GAP)
-        line.append_text(piece)
-    yield line
-
-
-def _show(answers: list[Prediction]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    colours = {"positive": "green", "negative": "red", "neutral": "yellow"}
-    table = Table(show_edge=False)
-    for column in ("aspect", "polarity", "positive", "negative", "neutral", "resembles"):
-        table.add_column(column, justify="right" if column in colours else "left")
-    for answer in answers:
-        shares = [f"{share:.1%}" for share in answer.probabilities]
-        resembles = answer.nearest_domain + (" (unlike anything learned)" if answer.unfamiliar else "")
-        table.add_row(
-            Text(answer.aspect),
-            Text(answer.polarity, style=f"bold {colours[answer.polarity]}"),
-            *shares,
-            Text(resembles),
-        )
-    Console().print(table)
-    if absent := [answer.aspect for answer in answers if not answer.aspect_found]:
-        typer.echo(f"note: {', '.join(absent)} does not occur in the sentence; the answer is a guess", err=True)
-    if any(answer.truncated for answer in answers):
-        typer.echo("note: the sentence is too long; only its beginning was read", err=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from classic.data.readers import BadRow, Row, iter_entries
+from classic.data.readers import BadRow, Columns, Row, iter_entries
 from classic.data.readers.jsonl import parse_line
 from classic.errors import MOST_SHOWN, DataError, InputError, several
 
@@ -35,14 +35,14 @@ class Survey:
     count: int = 0
 
 
-def survey(path: Path, on_error: str) -> Survey:
+def survey(path: Path, on_error: str, columns: Columns) -> Survey:
     """Reads a file once: to know how long it is and what comes back, and to refuse it before it costs anything.
 
     Raises:
         DataError: There are bad rows, and ``on_error`` is stop; all of them are told.
     """
     found = Survey()
-    for entry in iter_entries(path, labelled=False):
+    for entry in iter_entries(path, labelled=False, columns=columns):
         found.rows += 1
         found.names.update(dict.fromkeys(entry.fields))
         if isinstance(entry, BadRow):
@@ -54,9 +54,10 @@ def survey(path: Path, on_error: str) -> Survey:
     return found
 
 
-def entries(path: Path, on_error: str) -> Iterator[Row | BadRow]:
+def entries(path: Path, on_error: str, columns: Columns) -> Iterator[Row | BadRow]:
     """The rows of a surveyed file: all, or the good ones if bad ones are to be skipped."""
-    return (entry for entry in iter_entries(path, labelled=False) if on_error == "mark" or isinstance(entry, Row))
+    found = iter_entries(path, labelled=False, columns=columns)
+    return (entry for entry in found if on_error == "mark" or isinstance(entry, Row))
 
 
 def from_standard_input(on_error: str) -> Iterator[Row | BadRow]:

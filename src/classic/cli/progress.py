@@ -48,9 +48,13 @@ class TrainingProgress:
         self._progress.stop()
 
     def on_stage(self, task: str, what: str) -> None:
-        """Says what is happening while there are no steps to count."""
+        """Says what is happening while no domain is trained."""
         description = f"{_short(task)}: {what}" if task else what
         self._progress.reset(self._bar, total=None, description=description)
+
+    def on_count(self, done: int, total: int) -> None:
+        """Moves the bar of a stage whose parts are counted."""
+        self._progress.update(self._bar, total=total, completed=done)
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """Begins a bar of all steps of the phase."""

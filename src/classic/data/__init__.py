@@ -4,7 +4,7 @@ from classic.data.check import Finding, Report, SplitCount, check
 from classic.data.demo import DEMO_DOMAINS, load_demo
 from classic.data.domains import DOMAINS, Domain, domain
 from classic.data.memory import iter_examples, to_examples
-from classic.data.readers import Note, Row, detect_format, iter_rows, read_examples, read_rows
+from classic.data.readers import Columns, Note, Row, detect_format, iter_rows, read_examples, read_rows
 from classic.data.sequences import order, read_orders
 from classic.data.splits import Split, split_examples
 from classic.data.starter import load_starter, starter_domains, starter_task
@@ -14,6 +14,7 @@ from classic.data.writers import write_examples
 __all__ = [
     "DEMO_DOMAINS",
     "DOMAINS",
+    "Columns",
     "Domain",
     "Finding",
     "Note",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from classic.data.domains import DOMAINS, Domain
-from classic.data.readers import Note, Row
+from classic.data.readers import AS_KNOWN, Columns, Note, Row
 from classic.data.splits import normalise
 from classic.data.tasks import SPLITS, read_split_rows
 from classic.types import POLARITIES, Polarity, Task
@@ -68,12 +68,13 @@ class Report:
         return sum(finding.severity == "warning" for finding in self.findings)
 
 
-def check(path_or_task: str | Path | Task, *, show_text: bool = False) -> Report:
+def check(path_or_task: str | Path | Task, *, show_text: bool = False, columns: Columns = AS_KNOWN) -> Report:
     """Checks a task, a file, a folder with splits, or the root of the paper's 19 domains.
 
     Args:
         path_or_task: What to check. For the asc19 root all 57 splits are compared with the paper's counts.
         show_text: Whether findings may repeat review text.
+        columns: What the columns of a table are, where their names are not the known ones.
 
     Raises:
         DataError: A file cannot be read.
@@ -86,7 +87,7 @@ def check(path_or_task: str | Path | Task, *, show_text: bool = False) -> Report
     path = Path(path_or_task)
     if is_benchmark_root(path):
         return _check_benchmark(path, show_text)
-    return _check_path(path.name, path, show_text)
+    return _check_path(path.name, path, show_text, columns)
 
 
 def check_rows(name: str, rows: Iterable[Row]) -> Report:
@@ -125,9 +126,9 @@ def _compare_with_paper(entry: Domain, counts: Sequence[SplitCount]) -> Iterator
             yield Finding("differs-from-paper", "error", entry.name, split, None, message)
 
 
-def _check_path(name: str, path: Path, show_text: bool) -> Report:
+def _check_path(name: str, path: Path, show_text: bool, columns: Columns = AS_KNOWN) -> Report:
     notes: dict[str, list[Note]] = {}
-    read = read_split_rows(path, notes)
+    read = read_split_rows(path, notes, columns)
     return _report(name, {split: [(row, row.line) for row in rows] for split, rows in read.items()}, notes, show_text)
 
 

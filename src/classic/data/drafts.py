@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from classic.data.readers import BadRow, iter_entries
-from classic.data.readers.row import FIELD_NAMES, make_example
+from classic.data.readers.columns import FIELD_NAMES
+from classic.data.readers.row import make_example
 from classic.data.readers.source import Place
 from classic.errors import DataError
 from classic.types import Example

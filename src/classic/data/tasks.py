@@ -11,7 +11,7 @@ from pathlib import Path
 
 from classic.data.domains import DOMAINS, domain
 from classic.data.memory import to_examples
-from classic.data.readers import Note, Row, read_rows
+from classic.data.readers import AS_KNOWN, Columns, Note, Row, read_rows
 from classic.data.splits import split_examples
 from classic.errors import DataError, InputError, unknown_name
 from classic.types import Example, Task
@@ -34,7 +34,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
+def load_task(name: str, path: str | Path, *, seed: int = 0, columns: Columns = AS_KNOWN) -> Task:
     """Loads a task.
 
     Args:
@@ -42,11 +42,12 @@ def load_task(name: str, path: str | Path, *, seed: int = 0) -> Task:
         path: A folder with files called train, dev (or valid, validation, val) and test in any known format,
             or one file, which is then split 80/10/10 by sentence.
         seed: Chooses the split of a single file.
+        columns: What the columns of its tables are, where their names are not the known ones.
     """
     if Path(path).is_dir():
-        rows = {split: read_rows(file) for split, file in split_files(path).items()}
+        rows = {split: read_rows(file, columns=columns) for split, file in split_files(path).items()}
         return Task(name, *(_examples(rows.get(split, [])) for split in SPLITS))
-    return split_task(name, _examples(read_rows(path)), seed=seed)
+    return split_task(name, _examples(read_rows(path, columns=columns)), seed=seed)
 
 
 def split_task(name: str, examples: Iterable[Example], *, seed: int = 0) -> Task:
@@ -110,10 +111,12 @@ def split_files(folder: str | Path) -> dict[str, Path]:
     return {split: found[split] for split in SPLITS if split in found}
 
 
-def read_split_rows(path: str | Path, notes: dict[str, list[Note]]) -> dict[str, list[Row]]:
+def read_split_rows(
+    path: str | Path, notes: dict[str, list[Note]], columns: Columns = AS_KNOWN
+) -> dict[str, list[Row]]:
     """The rows of a folder by split, or of a single file as "all"; for checks that need the lines."""
     files = split_files(path) if Path(path).is_dir() else {"all": Path(path)}
-    return {split: read_rows(file, notes=notes.setdefault(split, [])) for split, file in files.items()}
+    return {split: read_rows(file, notes=notes.setdefault(split, []), columns=columns) for split, file in files.items()}
 
 
 def task_hash(task: Task) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -53,6 +53,7 @@ class KeptFinder:
         keep: bool = True,
         device: str = "cpu",
         precision: str = "float32",
+        on_step: Callable[[int, int], None] | None = None,
     ) -> Finder:
         """Learns a domain (`classic.finding.training`); returns the network that did.
 
@@ -62,11 +63,13 @@ class KeptFinder:
             keep: Whether a share of the version before stays (`FinderConfig.keep`).
             device: Where to compute.
             precision: Of the products in training.
+            on_step: Told after every step how many are made, and of how many.
         """
         finder = self.build(device)
         teacher = self.tensors is not None
         told = _PRECISIONS[precision]
-        learn(finder, sentences, Seeds(self.seed), lesson, teacher=teacher, keep=keep, precision=told)
+        seeds = Seeds(self.seed)
+        learn(finder, sentences, seeds, lesson, teacher=teacher, keep=keep, precision=told, on_step=on_step)
         self.tensors = finder.tensors()
         return finder
 

@@ -17,7 +17,7 @@ Everything is drawn from the seed and the number of the lesson: a lesson that wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from random import Random
@@ -68,6 +68,7 @@ def learn(
     teacher: bool,
     keep: bool = True,
     precision: torch.dtype = torch.float32,
+    on_step: Callable[[int, int], None] | None = None,
 ) -> None:
     """Teaches a finder one domain, in place.
 
@@ -80,6 +81,7 @@ def learn(
         keep: Whether a share of the version before stays. Over the starter it should not: that share would be of no
             lesson, and costs the first one points.
         precision: Of the products in training.
+        on_step: Told after every step how many are made, and of how many.
 
     Raises:
         TrainingError: The loss is not finite.
@@ -111,6 +113,8 @@ def learn(
             for group in optimiser.param_groups:
                 group["lr"] = config.learning_rate * _rate(done, steps)
             optimiser.step()
+            if on_step:
+                on_step(done, steps)
     if teacher and keep and config.keep:
         with torch.no_grad():
             for parameter, old in zip(learned, before, strict=True):

@@ -98,7 +98,7 @@ def teach(
         if learner.finder and workers.main:
             if watcher:
                 watcher.on_stage(task.name, "learning to find aspects")
-            found = _learn_to_find(learner, task, sentences, device)
+            found = _learn_to_find(learner, task, sentences, device, watcher)
         if watcher:
             watcher.on_stage(task.name, "testing")
         record = _after_learning(learner, task) | {"data": data, "epochs": log.epochs} | found
@@ -146,7 +146,9 @@ def check_task(task: Task) -> None:
         )
 
 
-def _learn_to_find(learner: Learner, task: Task, sentences: Sequence[Marked], device: str) -> dict[str, Any]:
+def _learn_to_find(
+    learner: Learner, task: Task, sentences: Sequence[Marked], device: str, watcher: Watcher | None
+) -> dict[str, Any]:
     """Teaches the finder the domain, by itself and from the seed alone; what it found in the test rows."""
     assert learner.finder
     whole = {each.sentence for each in sentences}
@@ -157,6 +159,7 @@ def _learn_to_find(learner: Learner, task: Task, sentences: Sequence[Marked], de
         keep=learner.domains != [STARTER],
         device=device,
         precision=learner.config.train.precision,
+        on_step=watcher.on_count if watcher else None,
     )
     tested = marked_of(task.test or task.valid)
     counted = count_aspects([each.spans for each in tested], mark(finder, [each.sentence for each in tested], 0.5))

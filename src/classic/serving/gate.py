@@ -6,7 +6,7 @@ verdict needs rows: few of them are said to be too few, and then a person decide
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,12 @@ def scores(counted: dict[str, Any] | None, classes: Sequence[str]) -> dict[str, 
 
 
 def compare(
-    store: Store, learner: Learner, task: Task, tests: dict[int, Path], margin: float
+    store: Store,
+    learner: Learner,
+    task: Task,
+    tests: dict[int, Path],
+    margin: float,
+    on_count: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Compares the newest version with the one it grew from, on every domain learned before and on its own.
 
@@ -38,6 +43,7 @@ def compare(
         task: The domain it learned.
         tests: Kept test rows by the version that learned their domain.
         margin: By how many points a domain may fall.
+        on_count: Told after every earlier domain how many were compared, and of how many.
 
     Returns:
         The comparison (docs/service.md), and the counts of answers of the newest version by domain.
@@ -60,6 +66,8 @@ def compare(
             frozen = Predictor(load_learner(store, version.number), version.number)
             row = _by_teacher(version, frozen, after, task.valid + task.test or task.train)
         rows.append(_judged(row, margin))
+        if on_count:
+            on_count(len(rows), len(earlier))
     own: dict[str, Any] = {"domain": task.name, "before": None, "after": None, "fell": None, "verdict": None}
     if task.test:
         counted[task.name] = count(task.test, _answers(after, task.test, task.name))

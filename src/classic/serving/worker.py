@@ -25,41 +25,60 @@ if TYPE_CHECKING:
 
 _EVERY = 0.25  # seconds between two reports
 _NICENESS = 10
+_COUNTED = ("done", "seconds_left", "phase", "epoch", "epochs", "batch", "batches", "terms")
+LEARNING = "learning"
 
 
 def say(event: str, value: dict[str, Any]) -> None:
-    """Tells the service; numbers only."""
+    """Tells the service; numbers and names of stages only."""
     print(json.dumps({"event": event} | value), flush=True)
 
 
+def say_stage(what: str, counted: dict[str, Any] | None = None) -> None:
+    """Tells what the job is doing; what was not counted is null."""
+    say("progress", {"stage": what} | dict.fromkeys(_COUNTED) | (counted or {}))
+
+
 class Reporter:
-    """Tells the service how far training is."""
+    """Tells the service what is done, how far it is, and for how long it will go on at the pace measured so far."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
-        self._phase = ""
+        self._stage = self._phase = ""
         self._epochs = self._batches = self._done_before = 0
         self._began = self._said = 0.0
 
     def on_stage(self, task: str, what: str) -> None:
-        """Nothing: the page says that teaching has begun."""
+        """Reports that a stage begins."""
+        self._begin(what, 0)
+        say_stage(what)
+
+    def on_count(self, done: int, total: int) -> None:
+        """Reports how much of a stage is done."""
+        self._report(done, total, {})
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
-        """Notes where a phase begins."""
+        """Notes where a phase begins; its first step tells of it."""
         self._phase, self._epochs, self._batches = phase, epochs, batches
-        self._done_before, self._began = done * batches, time.monotonic()
+        self._begin(LEARNING, done * batches)
 
     def on_step(self, step: Step, terms: dict[str, float]) -> None:
-        """Reports a few times a second."""
+        """Reports how far training is."""
+        place = {"phase": self._phase, "epoch": step.epoch, "epochs": self._epochs}
+        place |= {"batch": step.batch, "batches": self._batches}
+        done, total = step.epoch * self._batches + step.batch + 1, self._epochs * self._batches
+        self._report(done, total, {**place, "terms": terms})
+
+    def _begin(self, stage: str, done: int) -> None:
+        self._stage, self._done_before, self._began = stage, done, time.monotonic()
+
+    def _report(self, done: int, total: int, more: dict[str, Any]) -> None:
         moment = time.monotonic()
         if moment - self._said < _EVERY:
             return
         self._said = moment
-        done, total = step.epoch * self._batches + step.batch + 1, self._epochs * self._batches
         pace = (moment - self._began) / (done - self._done_before)
-        place = {"phase": self._phase, "epoch": step.epoch, "epochs": self._epochs}
-        place |= {"batch": step.batch, "batches": self._batches}
-        say("progress", {**place, "done": done / total, "seconds_left": pace * (total - done), "terms": terms})
+        say_stage(self._stage, {"done": done / total, "seconds_left": pace * (total - done), **more})
 
     def on_epoch(self, record: dict[str, Any]) -> None:
         """Reports an epoch, with the share of units the domain would use if it ended now."""
@@ -85,10 +104,12 @@ def teach_job(folder: Path) -> None:
     task = load_task(job.domain, upload if upload.exists() else folder / "data")
     store = Store.open(folder / "branch")
     learner = load_learner(store)
-    version, learner = teach(store, task, watcher=Reporter(learner), learner=learner)
+    reporter = Reporter(learner)
+    version, learner = teach(store, task, watcher=reporter, learner=learner)
+    reporter.on_stage(job.domain, "testing it on all domains")
     kept = {each.number: kept_rows(service, store.digest(each.number)) for each in store.chain()}
     tests = {number: file for number, file in kept.items() if file is not None}
-    gate, counted = compare(store, learner, task, tests, job.margin)
+    gate, counted = compare(store, learner, task, tests, job.margin, reporter.on_count)
     if job.keep_test and task.test:
         write_examples(task.test, folder / "test.jsonl")
     result = {"version": version.number, "sha256": store.digest(), "gate": gate, "counted": counted}
@@ -105,6 +126,7 @@ def main() -> None:
         limit = int(gibibytes * 2**30)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     threads = json.loads((folder / "job.json").read_bytes())["threads"]
+    say_stage("loading the model")
     try:
         import torch
 

@@ -38,7 +38,10 @@ class Watcher(Protocol):
     """Somebody who looks on: a progress bar, a log, a service. Numbers only, never a row of data."""
 
     def on_stage(self, task: str, what: str) -> None:
-        """Something begins that takes a while and has no steps, in a few words."""
+        """Something begins that takes a while, in a few words."""
+
+    def on_count(self, done: int, total: int) -> None:
+        """So many parts of the stage are done; not every stage has parts to count."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:
         """A phase begins, or goes on after ``done`` epochs."""
@@ -54,6 +57,9 @@ class NoWatcher:
     """Nobody looks on."""
 
     def on_stage(self, task: str, what: str) -> None:
+        """Nothing."""
+
+    def on_count(self, done: int, total: int) -> None:
         """Nothing."""
 
     def on_start(self, task: str, phase: str, epochs: int, batches: int, done: int) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from ..conftest import TOKEN, Process
 from .conftest import PATIENCE, PHONES, Site, Visit, go
 
 expect.set_options(timeout=PATIENCE)
@@ -109,12 +111,15 @@ def test_a_service_that_is_gone_is_told_and_waited_for(visit: Visit, site: Site,
     expect(page.get_by_role("article")).to_have_count(1)
 
 
-def test_a_service_that_hangs_is_told_within_seconds(visit: Visit, site: Site, taught_store: Path) -> None:
-    page = visit(site(taught_store))
+def test_a_service_that_hangs_is_told_and_waited_for(
+    visit: Visit, launch: Callable[..., Process], taught_store: Path
+) -> None:
+    service = launch(taught_store)
+    page = visit(f"{service.url}/#token={TOKEN}")
     expect(page.locator("#live")).to_have_text("Version 3 · 3 domains")
-    page.route("**/v1/status", lambda route: None)  # taken, never answered
+    service.process.send_signal(signal.SIGSTOP)  # it takes connections, and never answers
     expect(page.locator("#banner")).to_contain_text("The service has not answered for some seconds.")
-    page.unroute("**/v1/status")
+    service.process.send_signal(signal.SIGCONT)
     expect(page.locator("#banner")).to_be_hidden()
 
 

@@ -62,6 +62,26 @@ def test_a_demo_domain_is_taught_to_the_end_and_published(page: Page, taught_sto
     expect(table.get_by_role("rowheader")).to_contain_text(["screen", "soup", "lens", "cans"])
 
 
+WATCH = """() => {
+  window.said = [];
+  new MutationObserver(() => {
+    const now = document.querySelector("#lesson .big")?.textContent.replace(/, about .* left/, "");
+    if (now && now !== said.at(-1)) said.push(now);
+  }).observe(document.getElementById("lesson"), { childList: true, subtree: true, characterData: true });
+}"""
+STAGES = ["Starting", "Loading the model", "Encoding texts", "Asking earlier models", "Learning", "Testing"]
+
+
+def test_waiting_says_what_is_done_stage_by_stage(page: Page, upload: bytes) -> None:
+    page.evaluate(WATCH)
+    begin(page, "router", upload)
+    wait_until_learned(page, "router")
+    said = page.evaluate("said")
+    known = [f"{stage} …" for stage in [*STAGES, "Testing it on all domains"]]
+    assert said == [stage for stage in known if stage in said]  # short ones may be missed, none comes out of turn
+    assert said[-1] == known[-1] and len(said) > 1
+
+
 def test_a_bad_file_is_refused_and_mended_in_place(visit: Visit, site: Site, taught_store: Path) -> None:
     page = visit(site(taught_store), expected="409")
     rows = ["sentence,aspect,polarity"]

@@ -315,7 +315,7 @@ def test_waiting_for_the_first_domain_tells_the_jobs_own_estimate(
         headers=BEARER | {"Content-Type": "application/jsonl"},
         trust_env=False,
     ).json()
-    expect(page.locator("#answers-state")).to_contain_text("The first domain is being learned; about")
+    expect(page.locator("#answers-state")).to_contain_text("The first domain is being learned (learning, about")
     page.get_by_role("link", name="Watch it").click()
     expect(page.get_by_text("of 5000, batch")).to_be_visible()
     expect(page.locator(".terms p")).to_be_hidden()  # terms of the loss: for those who ask

@@ -288,6 +288,9 @@ class Spy:
     def on_stage(self, *told: Any) -> None:
         self.told += repr(told)
 
+    def on_count(self, *told: Any) -> None:
+        self.told += repr(told)
+
     def on_start(self, *told: Any) -> None:
         self.told += repr(told)
 

@@ -7,9 +7,11 @@ the file, the line and the column; where the rest of a file cannot be read, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from classic.data.readers.authors_json import read_authors_json
+from classic.data.readers.columns import AS_KNOWN, Columns
 from classic.data.readers.delimited import read_delimited
 from classic.data.readers.detect import FORMATS, detect, detect_format
 from classic.data.readers.excel import read_excel
@@ -20,7 +22,7 @@ from classic.data.readers.parquet import read_parquet
 from classic.data.readers.pyabsa import read_pyabsa
 from classic.data.readers.row import BadRow, Note, Row
 from classic.data.readers.semeval_xml import read_semeval_xml
-from classic.data.readers.source import Source, locate
+from classic.data.readers.source import Place, Source, locate
 from classic.data.readers.tuples import read_tuples
 from classic.errors import MOST_SHOWN, DataError, several
 from classic.types import Example
@@ -39,19 +41,32 @@ READERS: dict[str, Reader] = {
     "pyabsa": read_pyabsa,
     "tuples": read_tuples,
 }
+TABLES = ("csv", "excel", "parquet")
+"""The formats whose columns somebody may name."""
 
 
-def iter_entries(path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None) -> Iterator[Row | BadRow]:
+def iter_entries(
+    path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None, columns: Columns = AS_KNOWN
+) -> Iterator[Row | BadRow]:
     """Yields all rows of a file, the good and the bad; see ``iter_rows``.
 
     Raises:
         DataError: The file is missing, of no known format, or cannot be read any further.
     """
-    source = locate(path)
-    return READERS[detect(source)](source, labelled, notes if notes is not None else [])
+    source = replace(locate(path), columns=columns)
+    form = detect(source)
+    if columns and form not in TABLES:
+        raise Place(source.path).error(
+            f"columns were named, but this file ({form}) has none",
+            expected="CSV, TSV, Excel or Parquet",
+            fix="leave them out, or rename the fields in the file",
+        )
+    return READERS[form](source, labelled, notes if notes is not None else [])
 
 
-def iter_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None) -> Iterator[Row]:
+def iter_rows(
+    path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None, columns: Columns = AS_KNOWN
+) -> Iterator[Row]:
     """Yields the rows of a file one by one; CSV, JSONL and Parquet need no more memory for a larger file.
 
     Behind a bad row no more rows are given, but the rest of the file is looked at, so that the error tells all of them.
@@ -60,6 +75,7 @@ def iter_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | No
         path: The file, or a member of a zip archive as ``archive.zip/member``.
         labelled: Whether every example must have a polarity.
         notes: Receives what the reader left out on purpose.
+        columns: What the columns of a table are, where their names are not the known ones.
 
     Raises:
         DataError: The file is missing, of no known format, or wrong at some places.
@@ -67,7 +83,7 @@ def iter_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | No
     bad: list[DataError] = []
     count = 0
     try:
-        for entry in iter_entries(path, labelled, notes=notes):
+        for entry in iter_entries(path, labelled, notes=notes, columns=columns):
             if isinstance(entry, BadRow):
                 count += 1
                 if len(bad) < MOST_SHOWN:
@@ -80,20 +96,24 @@ def iter_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | No
         raise several(bad, count)
 
 
-def read_rows(path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None) -> list[Row]:
+def read_rows(
+    path: str | Path, labelled: bool = True, *, notes: list[Note] | None = None, columns: Columns = AS_KNOWN
+) -> list[Row]:
     """All rows of a file, each with the line it stands on. See ``iter_rows``."""
-    return list(iter_rows(path, labelled, notes=notes))
+    return list(iter_rows(path, labelled, notes=notes, columns=columns))
 
 
-def read_examples(path: str | Path, *, labelled: bool = True) -> list[Example]:
+def read_examples(path: str | Path, *, labelled: bool = True, columns: Columns = AS_KNOWN) -> list[Example]:
     """All examples of a file in any known format. See ``iter_rows``."""
-    return [row.example for row in iter_rows(path, labelled)]
+    return [row.example for row in iter_rows(path, labelled, columns=columns)]
 
 
 __all__ = [
+    "AS_KNOWN",
     "FORMATS",
     "READERS",
     "BadRow",
+    "Columns",
     "Note",
     "Row",
     "detect_format",

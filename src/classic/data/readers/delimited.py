@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from classic.data.readers.row import FIELD_NAMES, BadRow, Note, Row, match_fields, read_row, require_fields
+from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns
+from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
 from classic.errors import DataError
 
@@ -31,8 +32,8 @@ class _Record:
 def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row | BadRow]:
     """Streams the rows behind the header; blank lines are skipped."""
     lines = text_lines(source)
-    header, delimiter = _read_header(lines, source.path)
-    columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]))
+    header, delimiter = _read_header(lines, source.path, source.columns)
+    columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]), source.columns)
     names = f" among {len(header.cells)} columns" if columns else "; the first line is no header"
     require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names, header.cells)
     for record in _records(lines, source.path, delimiter):
@@ -45,7 +46,7 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
             yield BadRow(error, record.line, fields)
             continue
         values: dict[str, object] = {name: record.cells[index] for name, index in columns.items()}
-        yield read_row(values, record.line, fields, labelled=labelled, where=where)
+        yield read_row(values, record.line, fields, labelled=labelled, where=where, told=source.columns)
 
 
 def iter_fields(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
@@ -69,27 +70,30 @@ def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None
     )
 
 
-def sniff_delimiter(header: str) -> str:
+def sniff_delimiter(header: str, told: Columns = AS_KNOWN) -> str:
     """The delimiter that turns the header into the most known column names, then into the most columns."""
 
     def score(delimiter: str) -> tuple[int, int]:
-        names = [name.strip().strip('"').strip().casefold() for name in header.split(delimiter)]
-        return sum(name in KNOWN_NAMES for name in names), len(names)
+        return _known(header, delimiter, told), header.count(delimiter)
 
     # max keeps the first of equals, so the answer never depends on chance.
     return max(DELIMITERS, key=score)
 
 
-def known_columns(header: str) -> int:
-    """How many known column names a first line has, under its best delimiter."""
-    names = header.split(sniff_delimiter(header))
-    return sum(name.strip().strip('"').strip().casefold() in KNOWN_NAMES for name in names)
+def known_columns(header: str, told: Columns = AS_KNOWN) -> int:
+    """How many known column names a first line has, under its best delimiter; what somebody told is known."""
+    return _known(header, sniff_delimiter(header, told), told)
 
 
-def _read_header(lines: Iterator[tuple[int, str]], path: str) -> tuple[_Record, str]:
+def _known(header: str, delimiter: str, told: Columns) -> int:
+    names = [name.strip().strip('"').strip().casefold() for name in header.split(delimiter)]
+    return sum(name in KNOWN_NAMES or name in told.spelt for name in names)
+
+
+def _read_header(lines: Iterator[tuple[int, str]], path: str, told: Columns = AS_KNOWN) -> tuple[_Record, str]:
     for number, line in lines:
         if line.strip():
-            delimiter = sniff_delimiter(without_line_end(line))
+            delimiter = sniff_delimiter(without_line_end(line), told)
             return _read_record(number, line, lines, path, delimiter), delimiter
     raise Place(path, 1, 1).error("the file is empty", expected="a header with sentence, aspect, polarity")
 

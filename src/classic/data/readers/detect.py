@@ -51,7 +51,7 @@ def detect(source: Source) -> str:
     if body.startswith("{"):
         return "authors-json" if _NESTED_OBJECT.match(body) and not _is_example(body) else "jsonl"
     lines = body.split("\n")
-    if known_columns(lines[0]) >= 2:
+    if known_columns(lines[0], source.columns) >= 2:
         return "csv"
     if MARK in lines[0]:
         return "pyabsa"

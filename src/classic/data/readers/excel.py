@@ -26,7 +26,7 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
         rows = sheet_rows(openpyxl, stream, source.path)
         line, header = next(((line, row) for line, row in rows if is_filled(row)), (1, ()))
         names = ["" if name is None else str(name) for name in header]
-        columns = match_fields(names, lambda index: Place(source.path, line, index + 1))
+        columns = match_fields(names, lambda index: Place(source.path, line, index + 1), source.columns)
         seen = f" among {len(names)} columns of the first sheet"
         require_fields(columns, labelled, lambda: Place(source.path, line, 1), seen, names)
         for line, row in rows:
@@ -38,7 +38,7 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
 
             values = {field: row[index] if index < len(row) else None for field, index in columns.items()}
             fields = {name: value for name, value in zip(names, row, strict=False) if name}
-            yield read_row(values, line, fields, labelled=labelled, where=where)
+            yield read_row(values, line, fields, labelled=labelled, where=where, told=source.columns)
 
 
 def is_filled(row: tuple[object, ...]) -> bool:

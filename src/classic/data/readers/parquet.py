@@ -36,7 +36,7 @@ def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator
             names = [str(name) for name in file.schema_arrow.names]
         except broken as error:
             raise unreadable(error) from error
-        columns = match_fields(names, lambda index: Place(source.path, 1, index + 1))
+        columns = match_fields(names, lambda index: Place(source.path, 1, index + 1), source.columns)
         require_fields(columns, labelled, lambda: Place(source.path, 1, 1), f" among {len(names)} columns", names)
         batches = _batches(file, names)
         line = 0
@@ -55,7 +55,7 @@ def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator
 
                 named: dict[str, object] = {field: values[index] for field, index in columns.items()}
                 fields = dict(zip(names, values, strict=True))
-                yield read_row(named, line, fields, labelled=labelled, where=where)
+                yield read_row(named, line, fields, labelled=labelled, where=where, told=source.columns)
 
 
 def _batches(file: Any, names: list[str]) -> Iterator[list[list[object]]]:

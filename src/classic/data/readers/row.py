@@ -8,20 +8,13 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns
 from classic.data.readers.source import Place
 from classic.errors import DataError
 from classic.types import Example, Polarity
 
 MAX_TEXT = 10_000
 """Longest sentence or aspect, in characters."""
-
-FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
-    "sentence": ("sentence", "text", "review"),
-    "aspect": ("aspect", "term", "span_text"),
-    "polarity": ("polarity", "label", "sentiment"),
-    "start": ("start", "from"),
-    "end": ("end", "to"),
-}
 
 WORD_LABELS: Mapping[str, Polarity] = {
     "positive": Polarity.POSITIVE,
@@ -35,6 +28,7 @@ WORD_LABELS: Mapping[str, Polarity] = {
 }
 
 _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
+_MOST_NAMED = 20  # columns that an error lists
 _WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
 
 
@@ -83,21 +77,25 @@ def read_row(
     labelled: bool,
     where: Where,
     labels: Mapping[str, Polarity] = WORD_LABELS,
+    told: Columns = AS_KNOWN,
 ) -> Row | BadRow:
     """A row from raw values by canonical field name, good or bad; ``fields`` is what the file says."""
+    if told.stars:
+        values = {**values, "polarity": told.label(values.get("polarity"))}
     try:
         return Row(make_example(values, labelled=labelled, where=where, labels=labels), line, fields)
     except DataError as error:
         return BadRow(error, line, fields)
 
 
-def match_fields(names: Iterable[str], where: Callable[[int], Place]) -> dict[str, int]:
+def match_fields(names: Iterable[str], where: Callable[[int], Place], told: Columns = AS_KNOWN) -> dict[str, int]:
     """Maps canonical field names to positions among ``names``; unknown names are ignored."""
+    names = list(names)
     found: dict[str, int] = {}
     for index, name in enumerate(names):
-        wanted = name.strip().casefold()
+        plain = name.strip().casefold()
         for field, known in FIELD_NAMES.items():
-            if wanted in known:
+            if told.are(field, plain):
                 if field in found:
                     raise where(index).error(
                         f"a second field for the {field}",
@@ -105,7 +103,18 @@ def match_fields(names: Iterable[str], where: Callable[[int], Place]) -> dict[st
                         fix="remove or rename one of the two",
                     )
                 found[field] = index
+    for field, column in told.names.items():
+        if field not in found:
+            there = ", ".join(_shown(name) for name in names[:_MOST_NAMED])
+            raise where(0).error(
+                f"no column {column!r}, which was named for the {field}",
+                expected=f"one of {there}",
+                fix="name a column as the first line of the table has it",
+            )
     return found
+
+
+_OTHERWISE = "; or keep your names and say which is which: --column aspect=NAME"
 
 
 def require_fields(
@@ -121,7 +130,7 @@ def require_fields(
             raise where().error(
                 f"no field for the {field}{seen}",
                 expected=f"a field called {' or '.join(FIELD_NAMES[field])}",
-                fix=_meant(field, names) or fix,
+                fix=_meant(field, names) or fix + (_OTHERWISE if seen else ""),
             )
 
 
@@ -145,7 +154,8 @@ def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[
     raise where("polarity").error(
         f"unknown label {_shown(value)}" + (f", did you mean {close[0]!r}?" if close else ""),
         expected=f"one of {', '.join(labels)}",
-        fix="write the label as a word; numbers mean different things in different data sets",
+        fix="write the label as a word; numbers mean different things in different data sets; for a table "
+        "file, --stars 2:4 tells the command line what they mean",
     )
 
 

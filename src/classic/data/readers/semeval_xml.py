@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.parsers import expat
 
-from classic.data.readers.row import FIELD_NAMES, WORD_LABELS, BadRow, Note, Row, read_row
+from classic.data.readers.columns import FIELD_NAMES
+from classic.data.readers.row import WORD_LABELS, BadRow, Note, Row, read_row
 from classic.data.readers.source import Place, Source, decode, position
 from classic.errors import DataError
 

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO
 
+from classic.data.readers.columns import AS_KNOWN, Columns
 from classic.errors import DataError
 
 MAX_LINE_BYTES = 1 << 20
@@ -41,6 +42,7 @@ class Source:
     path: str
     file: Path
     member: str | None = None
+    columns: Columns = AS_KNOWN
 
     def open(self) -> BinaryIO:
         """Opens the bytes for reading, seekable."""

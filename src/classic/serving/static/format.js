@@ -30,6 +30,12 @@ export function roughly(seconds) {
   return minutes < 60 ? `about ${minutes} min` : `about ${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** What a job does now, and its own estimate of how long: "learning, about 3 min left"; without a word from it, "starting". */
+export function doing(progress) {
+  if (!progress) return "starting";
+  return progress.seconds_left ? `${progress.stage}, ${roughly(progress.seconds_left)} left` : progress.stage;
+}
+
 /** A time of the server in the reader's own zone and language. */
 export function when(iso) {
   return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { lineChart } from "./charts.js";
 import { comparison } from "./comparison.js";
 import { h, put } from "./dom.js";
-import { classes, percent, roughly } from "./format.js";
+import { classes, doing, percent } from "./format.js";
 import { followJob } from "./events.js";
 import { refresh } from "./status.js";
 import { busy, question, sentence, sorry, tell } from "./talk.js";
@@ -89,16 +89,13 @@ export function makeLesson(place, onIdle) {
 
   function update(redraw) {
     const now = job.progress;
-    if (now && now.done < 1) {
-      parts.bar.value = now.done;
-      put(parts.left, now.seconds_left === null ? "Working …" : sentence(`${roughly(now.seconds_left)} left`));
+    put(parts.left, sentence(`${doing(now)} …`));
+    if (typeof now?.done === "number") parts.bar.value = now.done;
+    else parts.bar.removeAttribute("value");
+    if (now?.terms) {
       put(parts.terms, Object.entries(now.terms).map(([name, value]) => `${name} ${value.toFixed(3)}`).join(" · "));
-      put(parts.step, `Epoch ${now.epoch + 1} of ${now.epochs}, batch ${now.batch + 1} of ${now.batches}`);
-    } else {
-      parts.bar.removeAttribute("value");
-      put(parts.left, job.epochs.length ? "Testing it on all domains …" : "Getting ready …");
-      put(parts.step);
-    }
+      put(parts.step, `Epoch ${now.epoch + 1} of ${now.epochs}, batch ${now.batch + 1} of ${now.batches}; then it is tested`);
+    } else put(parts.step);
     if (lost) put(parts.step, "The connection broke off; the lesson goes on, and so will this page.");
     if (redraw) put(parts.drawn, charts(job.epochs));
   }

@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { answerCard } from "./answers.js";
 import { correct, correctionOf } from "./corrections.js";
 import { byId, h, put, show } from "./dom.js";
-import { roughly } from "./format.js";
+import { doing } from "./format.js";
 import { makeBulk } from "./bulk.js";
 import { makeMarker } from "./marking.js";
 import { status } from "./status.js";
@@ -24,7 +24,7 @@ let running = null; // of the request under way
 let explaining = null; // of the explanations under way
 let timer = null;
 let known = ""; // what of the status this screen depends on
-let wait = null; // seconds until the first domain is learned, as the job says
+let lesson = null; // what the job that learns the first domain is doing, as it says
 let marker = null;
 
 export function start() {
@@ -97,10 +97,9 @@ async function fillExamples() {
 
 async function awaitLesson(id) {
   try {
-    const { progress } = await call(`/v1/jobs/${id}`);
-    wait = progress?.done < 1 ? progress.seconds_left : null;
+    lesson = doing((await call(`/v1/jobs/${id}`)).progress);
   } catch {
-    wait = null;
+    lesson = null;
   }
   if (!status.ready) put(byId("answers-state"), say());
 }
@@ -285,8 +284,8 @@ function say() {
 
 function untaught() {
   if (status.version) return "The service is ending.";
-  const left = wait === null ? "" : `; ${roughly(wait)} left`;
-  if (status.open_job) return [`The first ${status.demo ? "demo " : ""}domain is being learned${left}. `, h("a", { href: "#teach" }, "Watch it"), "."];
+  const now = lesson === null ? "" : ` (${lesson})`;
+  if (status.open_job) return [`The first ${status.demo ? "demo " : ""}domain is being learned${now}. `, h("a", { href: "#teach" }, "Watch it"), "."];
   return ["It has not learned anything yet. ", h("a", { href: "#teach" }, "Teach it a domain"), "."];
 }
 

@@ -1,0 +1,84 @@
+"""What the columns of a table are: by the names we know, or as somebody says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from classic.errors import InputError, unknown_name
+
+FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
+    "sentence": ("sentence", "text", "review"),
+    "aspect": ("aspect", "term", "span_text"),
+    "polarity": ("polarity", "label", "sentiment"),
+    "start": ("start", "from"),
+    "end": ("end", "to"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What somebody says about a table whose columns have names of their own.
+
+    >>> told = Columns({"aspect": "feature", "polarity": "stars"}, stars=(2, 4))
+    >>> [told.label(cell) for cell in ("1", "3", "4,5", "neutral")]
+    ['negative', 'neutral', 'positive', 'neutral']
+
+    Attributes:
+        names: The column of a field, such as ``{"aspect": "feature"}``; fields that are left out go by the known names.
+        stars: What numbers in the column of polarities mean: up to the first negative, from the second on positive, and
+            neutral between; None where they mean nothing.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    stars: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if name not in FIELD_NAMES:
+                raise unknown_name("field", name, list(FIELD_NAMES))
+        plain = [column.strip().casefold() for column in self.names.values()]
+        if len(set(plain)) < len(plain):
+            raise InputError("one column is named for two fields", fix="name each column once")
+        if self.stars is not None and not self.stars[0] < self.stars[1]:
+            low, high = self.stars
+            raise InputError(
+                f"stars are negative up to {low:g} and positive from {high:g}", fix="give the smaller number first"
+            )
+
+    def __bool__(self) -> bool:
+        return bool(self.names) or self.stars is not None
+
+    def are(self, field: str, plain: str) -> bool:
+        """Whether a column, by its name in small letters, is that of a field."""
+        if field in self.names:
+            return plain == self.names[field].strip().casefold()
+        return plain in FIELD_NAMES[field] and plain not in self.spelt
+
+    @property
+    def spelt(self) -> set[str]:
+        """The names that were said, as they are compared."""
+        return {name.strip().casefold() for name in self.names.values()}
+
+    def label(self, value: object) -> object:
+        """A cell of the column of polarities, a number turned into a word if numbers mean something."""
+        number = _number(value)
+        if self.stars is None or number is None:
+            return value
+        low, high = self.stars
+        return "positive" if number >= high else "negative" if number <= low else "neutral"
+
+
+AS_KNOWN = Columns()
+
+
+def _number(value: object) -> float | None:
+    """A number in a cell; the comma of many countries is a point."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value.replace(",", ".") if isinstance(value, str) else value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

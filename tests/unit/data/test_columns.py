@@ -1,0 +1,120 @@
+"""Tables whose columns have names of their own: somebody says which is which, and what stars mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from classic.data import Columns, check, load_task, read_examples
+from classic.errors import DataError, InputError
+from classic.types import Example, Polarity
+
+NAMES = ("Comment", "feature", "stars")
+ROWS = [("the lens is sharp", "lens", 5), ("the menu is a maze", "menu", 1), ("the bag is a bag", "bag", 3)]
+TOLD = Columns({"sentence": "comment", "aspect": "feature", "polarity": "stars"}, stars=(2, 4))
+EXPECTED = [
+    Example("the lens is sharp", "lens", Polarity.POSITIVE),
+    Example("the menu is a maze", "menu", Polarity.NEGATIVE),
+    Example("the bag is a bag", "bag", Polarity.NEUTRAL),
+]
+
+
+def write(folder: Path, ending: str) -> Path:
+    file = folder / f"shop.{ending}"
+    if ending == "xlsx":
+        book = openpyxl.Workbook()
+        for row in (NAMES, *ROWS):
+            book.active.append(row)
+        book.save(file)
+    elif ending == "parquet":
+        pq.write_table(pa.table(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True))), file)
+    else:
+        delimiter = {"csv": ";", "tsv": "\t"}[ending]
+        file.write_text("".join(delimiter.join(map(str, row)) + "\n" for row in (NAMES, *ROWS)))
+    return file
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "parquet"])
+def test_named_columns_are_read_from_every_table(tmp_path: Path, ending: str) -> None:
+    file = write(tmp_path, ending)
+    with pytest.raises(DataError, match="no field for the sentence"):
+        read_examples(file)
+    assert read_examples(file, columns=TOLD) == EXPECTED
+    with pytest.raises(DataError, match="unknown label"):
+        read_examples(file, columns=Columns(TOLD.names))
+
+
+def test_tasks_and_checks_read_them_too(tmp_path: Path) -> None:
+    file = write(tmp_path, "csv")
+    task = load_task("shop", file, columns=TOLD)
+    assert sorted(e.aspect for e in task.train + task.valid + task.test) == ["bag", "lens", "menu"]
+    (count,) = check(file, columns=TOLD).counts
+    assert (count.positive, count.negative, count.neutral) == (1, 1, 1)
+    (tmp_path / "splits").mkdir()
+    file.rename(tmp_path / "splits" / "train.csv")
+    assert list(load_task("shop", tmp_path / "splits", columns=TOLD).train) == EXPECTED
+
+
+def test_a_named_column_comes_before_a_known_name(tmp_path: Path) -> None:
+    file = tmp_path / "two.csv"
+    file.write_text("text,review,aspect,label\nshort,the lens is sharp,lens,positive\n")
+    with pytest.raises(DataError, match="second field for the sentence"):
+        read_examples(file)
+    assert read_examples(file, columns=Columns({"sentence": "review"}))[0].sentence == "the lens is sharp"
+    swapped = Columns({"sentence": "label", "polarity": "text"})  # a known name may stand for another field
+    file.write_text("text,aspect,label\nnegative,lens,the lens is blunt\n")
+    assert read_examples(file, columns=swapped) == [Example("the lens is blunt", "lens", Polarity.NEGATIVE)]
+
+
+def test_a_cell_that_looks_like_an_annotation_does_not_hide_a_named_table(tmp_path: Path) -> None:
+    file = tmp_path / "odd.csv"
+    file.write_text("Comment;feature\nlens[+2]##a sharp lens;lens\n")
+    told = Columns({"sentence": "comment", "aspect": "feature"})
+    assert read_examples(file, labelled=False, columns=told)[0].aspect == "lens"
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no column 'featur', which was named for the aspect") as caught:
+        read_examples(write(tmp_path, "csv"), columns=Columns({"aspect": "featur"}))
+    assert "'Comment', 'feature', 'stars'" in str(caught.value) and caught.value.line == 1
+
+
+def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"sentence": "the lens is sharp", "aspect": "lens", "polarity": "positive"}\n')
+    with pytest.raises(DataError, match=r"columns were named, but this file \(jsonl\) has none"):
+        read_examples(file, columns=TOLD)
+
+
+@pytest.mark.parametrize(
+    ("names", "stars", "said"),
+    [
+        ({"aspekt": "feature"}, None, "did you mean 'aspect'"),
+        ({"aspect": "feature", "polarity": "Feature "}, None, "one column is named for two fields"),
+        ({}, (4.0, 2.0), "smaller number first"),
+        ({}, (3.0, 3.0), "smaller number first"),
+        ({}, (float("nan"), 3.0), "smaller number first"),
+    ],
+)
+def test_contradictions_are_refused(names: dict[str, str], stars: tuple[float, float] | None, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Columns(names, stars)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "word"),
+    [(2, "negative"), (2.5, "neutral"), ("4", "positive"), (" 3,9 ", "neutral"), ("-1", "negative"), (True, True)],
+)
+def test_stars_on_the_border(cell: object, word: object) -> None:
+    assert Columns(stars=(2, 4)).label(cell) == word
+    assert Columns().label(cell) == cell
+
+
+@pytest.mark.parametrize("cell", ["nan", "inf", "", "five", None])
+def test_what_is_no_number_of_stars_stays_for_the_reader_to_refuse(cell: object) -> None:
+    assert Columns(stars=(2, 4)).label(cell) == cell
