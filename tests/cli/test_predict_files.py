@@ -171,7 +171,13 @@ def test_other_columns_for_the_same_output_are_another_job(taught_path: Path, tm
         assert [row["aspect"] for row in read(out)] == [aspect]
 
 
-@pytest.mark.parametrize("word", ["superb", "superb.store", "x" * 300])
+@pytest.mark.parametrize("word", ["reviews.csv", "superb.store", "no/such"])
+def test_a_path_that_names_nothing_is_told_to_be_checked(word: str) -> None:
+    told = refused("predict", word)
+    assert "there is no file or folder" in told and "--aspect" not in told
+
+
+@pytest.mark.parametrize("word", ["superb", "x" * 300])
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, more: tuple[str, ...]) -> None:
     told = refused("predict", word, *more)

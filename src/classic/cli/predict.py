@@ -221,6 +221,8 @@ def predict(
 def _refuse_word(word: str) -> None:
     """Refuses one word that names nothing: it may be a mistyped path, or a very short review."""
     shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
+    if Path(word).suffix or Path(word).name != word:
+        raise InputError(f"there is no file or folder {shown!r}", fix="check the path")
     raise InputError(
         f"{shown!r} was taken for the folder of a store, because it is one word; there is no such file or folder",
         fix=f"check the path; to ask about a text of one word, name its aspect: --aspect {shlex.quote(shown)}",
