@@ -115,7 +115,7 @@ def test_nothing_of_the_starter_is_mixed_in(
         return kept.build()
 
     monkeypatch.setattr(KeptFinder, "learn", watched)
-    _learn_to_find(learner, toy_tasks[0], [], "cpu")
+    _learn_to_find(learner, toy_tasks[0], [], "cpu", None)
     assert asked == [keeps]
 
 
