@@ -85,6 +85,7 @@ def test_the_page_asks_for_the_token_and_keeps_it_out_of_the_address(
     expect(page.locator("#live")).to_have_text("Version 3 · 3 domains")
     page.goto(address)
     expect(page).to_have_url(bare)
+    expect(page.locator("#live")).to_have_text("Version 3 · 3 domains")  # nothing is under way when the browser closes
 
 
 def test_a_chosen_theme_is_kept(page: Page) -> None:
