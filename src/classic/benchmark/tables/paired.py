@@ -68,14 +68,14 @@ def compare(ours: Sequence[Run], theirs: Sequence[Run], seed: int = 0) -> Compar
     if not sets:
         raise InputError("the two systems have no run in common", fix="run both with the same orders and seeds")
     draw = random.Random(seed)
-    right = [(a == t, b == t) for each in sets for t, a, b in zip(each.true, each.ours, each.theirs, strict=True)]
+    asked = [(t, a == t, b == t) for each in sets for t, a, b in zip(each.true, each.ours, each.theirs, strict=True)]
     return Comparison(
-        len(right),
+        len(asked),
         _with_interval(sets, lambda true, said, _own: accuracy(true, said), draw),
         _with_interval(sets, macro_f1, draw),
-        mcnemar(sum(a and not b for a, b in right), sum(b and not a for a, b in right)),
+        mcnemar(sum(a and not b for _, a, b in asked), sum(b and not a for _, a, b in asked)),
         _permuted(sets, draw),
-        _parts(sets, pairs),
+        _parts(asked, pairs),
     )
 
 
@@ -149,9 +149,8 @@ def _answers(task: str, mine: Run, other: Run) -> Answers:
     return Answers(task, ours["true"], ours["said"], theirs["said"])
 
 
-def _parts(sets: list[Answers], pairs: list[tuple[Run, Run]]) -> dict[str, tuple[int, int, int]]:
+def _parts(asked: list[tuple[str, bool, bool]], pairs: list[tuple[Run, Run]]) -> dict[str, tuple[int, int, int]]:
     """All sentences, mixed ones and those of one mind; and each polarity in the domains that have it."""
-    asked = [(t, a == t, b == t) for each in sets for t, a, b in zip(each.true, each.ours, each.theirs, strict=True)]
     found = {"all sentences": _right(asked)}
     ours, theirs = (
         [facts["final"]["mixed"] for run in side for facts in run.facts["tasks"].values()]
