@@ -31,6 +31,15 @@ class _Polars(Protocol):
     def iter_rows(self, *, named: bool) -> Any: ...
 
 
+@runtime_checkable
+class _Coded(Protocol):
+    """A Dataset that tells its columns' kinds: a label may be a number with a name, which `names` lists."""
+
+    features: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
 def iter_examples(data: object, *, labelled: bool = True) -> Iterator[Example]:
     """The examples one by one; a bad row is an error as soon as it comes.
 
@@ -93,7 +102,22 @@ def _rows(data: object) -> Iterable[object]:
             f"a value of type {type(data).__name__} is no list of rows",
             fix=f"give {_FORMS}; read a file with read_examples",
         )
+    if isinstance(data, _Coded) and isinstance(data.features, Mapping):
+        return _with_names(data)
     return data
+
+
+def _with_names(data: _Coded) -> Iterator[object]:
+    """The rows of a Dataset, with the names of its coded labels in place of their numbers."""
+    names = {column: getattr(kind, "names", None) for column, kind in data.features.items()}
+    for row in data:
+        yield {column: _name(value, names.get(column)) for column, value in row.items()}
+
+
+def _name(value: object, names: list[str] | None) -> object:
+    if names is None or type(value) is not int:
+        return value
+    return names[value] if 0 <= value < len(names) else None  # -1 is a label that is hidden
 
 
 def _fields(row: object, number: int) -> list[dict[str, object]]:

@@ -39,6 +39,34 @@ class DatasetLike:
         raise AssertionError("columns, not rows")
 
 
+class ClassLabelLike:
+    """As much of the kind of a Dataset's coded column."""
+
+    names = ("negative", "positive")
+
+
+class CodedDataset:
+    """A Hugging Face Dataset whose labels are numbers with names; -1 stands for a hidden one."""
+
+    def __init__(self, codes: list[int]) -> None:
+        self.codes = codes
+        self.features = {"text": object(), "aspect": object(), "label": ClassLabelLike()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for code in self.codes:
+            yield {"text": "a lid, a pan", "aspect": "pan", "label": code}
+
+
+def test_coded_labels_are_read_by_their_names() -> None:
+    assert [example.polarity for example in to_examples(CodedDataset([1, 0]))] == [Polarity.POSITIVE, Polarity.NEGATIVE]
+    assert [example.polarity for example in to_examples(CodedDataset([-1, 0]), labelled=False)] == [
+        None,
+        Polarity.NEGATIVE,
+    ]
+    with pytest.raises(DataError, match="polarity"):
+        to_examples(CodedDataset([-1]))
+
+
 @pytest.mark.parametrize(
     "data",
     [
