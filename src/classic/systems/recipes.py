@@ -101,7 +101,7 @@ _TRAINING = (
     ),
     # A whole encoder bears only small steps.
     rule({"train.learning_rate": 1e-4}, preset="default", backbone="bert"),
-    rule({"train.epochs": 2, "train.large_epochs": 1, "train.precision": "bfloat16"}, budget="quick"),
+    rule({"train.epochs": 2, "train.large_epochs": 1, "train.precision": "fastest"}, budget="quick"),
     # Small networks over frozen states; word vectors know less and so take longer to learn.
     rule(
         {"train.epochs": 16, "train.large_epochs": 6, "train.warmup": 0.0, "train.schedule": "constant"},
@@ -235,11 +235,10 @@ _METHODS = (
     # Averaged units go on learning with every domain, so a new one wants hardly any of its own: one per adapter, however
     # small the share; and nothing is won by shutting them, so hardly anything presses (docs/research, section 21).
     # Protected ones leave room for domains to come.
-    rule({"method.gates.fresh_first": 0.5}, preset="default", budget="full", method=_MASKED, backbone="bert_adapter"),
+    rule({"method.gates.fresh_first": 0.5}, preset="default", method=_MASKED, backbone="bert_adapter"),
     rule(
         {"method.gates.fresh": 0.0, "method.gates.pressure": 0.03},
         preset="default",
-        budget="full",
         method="classic",
         backbone="bert_adapter",
         scenario=Scenario.DIL,
