@@ -191,11 +191,12 @@ def _after_learning(learner: Learner, task: Task) -> dict[str, Any]:
         "keeps_texts": method.keeps_data,
         "bytes_kept": method.bytes_kept(),
         "temperature": [temperature, fitted_on],
-        "scores": {part: _scores(parts[part], said[part], task) for part in parts},
+        "scores": {part: scores_of(parts[part], said[part], task) for part in parts},
     }
     return record | method.report()
 
 
-def _scores(examples: tuple[Example, ...], logits: Tensor, task: Task) -> dict[str, Any]:
+def scores_of(examples: tuple[Example, ...], logits: Tensor, task: Task) -> dict[str, Any]:
+    """The scores of one part of a domain, as a version's record has them."""
     counted = count(examples, logits.argmax(dim=1).tolist())
     return score(counted, task.classes) | counted
