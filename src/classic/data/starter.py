@@ -46,6 +46,7 @@ REGISTERS: tuple[str, ...] = (
     "numbers",
     "plain",
     "rambling",
+    "review",
     "spoken",
     "terse",
 )
