@@ -35,11 +35,12 @@ def main() -> None:
     from classic.finding.kept import KeptFinder
     from classic.finding.marking import mark
     from classic.learning.starter import pack_finder
+    from classic.training.devices import fastest_precision
 
     task = starter_task()
     sentences = [replace(each, complete=True) for each in marked_of(task.train + task.valid)]
     kept = KeptFinder("minilm", replace(FinderConfig(), large_epochs=arguments.epochs), 0)
-    finder = kept.learn(sentences, 0, precision="bfloat16")
+    finder = kept.learn(sentences, 0, precision=fastest_precision())
     tested = marked_of(task.test)
     scores = count_aspects([each.spans for each in tested], mark(finder, [each.sentence for each in tested], 0.5))
     record = {"sentences": len(sentences), "aspects": sum(len(each.spans) for each in sentences)} | scores
