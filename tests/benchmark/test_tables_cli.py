@@ -33,6 +33,21 @@ def test_prints_a_table_without_colours_into_a_pipe(results: Path) -> None:
     assert "\x1b" not in found.stdout
 
 
+def test_compares_runs_of_the_first_tasks_and_with_changed_settings(tmp_path: Path) -> None:
+    def answered(system: str, said: str, **spec: Any) -> None:
+        final = {"accuracy": 0.0, "macro_f1": 0.0, "own_f1": 0.0, "true": "0011", "said": said, "mixed": [0, 0]}
+        described = {"system": system, "accuracy": [(0.0, 0.0)], "tasks": ["camera"], "of_tasks": {"final": [final]}}
+        write_result(tmp_path, **described, spec=spec, name=f"{system.partition('@')[0]}-{len(spec)}.json")
+
+    for system, plain, changed in (("classic@bert_adapter/dil", "0010", "0011"), (f"{NCL}/dil", "0000", "1011")):
+        answered(system, plain, first=1)
+        answered(system, changed, first=1, changes={"train.epochs": 6})
+    words = ("compare", "classic@bert_adapter", NCL, "--first", 1, "--budget", "quick", "--results", tmp_path)
+    assert "3 and 2 right of 4" in bench(*words).stdout
+    assert "4 and 3 right of 4" in bench(*words, "--set", "train.epochs=6").stdout
+    assert bench(*words, "--set", "train.epochs=7").exit_code != 0
+
+
 def test_writes_a_table_to_a_file(results: Path, tmp_path: Path) -> None:
     target = tmp_path / "main.tex"
     found = bench("table", "main", "--systems", NCL, "--results", results, "--format", "latex", "-o", target)

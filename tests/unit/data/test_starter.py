@@ -62,7 +62,9 @@ def test_it_is_large_and_wide(corpus: list[Sentence]) -> None:
     assert sum(len(sentence.examples) for sentence in corpus) >= 13000
     for domain in starter_domains():
         assert sum(len(sentence.examples) for sentence in load_starter(domain)) >= 200, domain
-        assert domain in HELD_OUT or sum(sentence.register == "review" for sentence in load_starter(domain)) >= 60, domain
+        assert domain in HELD_OUT or sum(sentence.register == "review" for sentence in load_starter(domain)) >= 60, (
+            domain
+        )
     with pytest.raises(InputError):
         load_starter("laptops")
 

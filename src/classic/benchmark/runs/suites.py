@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from classic.benchmark.runs.outside import split
@@ -41,6 +41,7 @@ class Selection:
     backbone: str | None = None
     first: int | None = None
     encoder: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
 
 
 def systems_of(table: TableName) -> list[str]:
@@ -81,7 +82,7 @@ def specs_of(table: TableName, chosen: Selection) -> list[Spec]:
                 if outside is None and chosen.systems:
                     parse(name)  # a name that says nothing is refused, and not shown as a row without runs
                 spec = Spec(name, order, seed, chosen.budget, chosen.first, encoder=chosen.encoder, outside=outside)
-                found.append(spec)
+                found.append(replace(spec, changes=chosen.changes))
     return found
 
 

@@ -58,8 +58,7 @@ def run(
     from classic.benchmark.runs.suites import specs_of
 
     console = Console(stderr=True, highlight=False)
-    changes = read_settings(settings)
-    specs = [replace(spec, changes=changes) for spec in specs_of(table, chosen)]  # type: ignore[arg-type]
+    specs = specs_of(table, replace(chosen, changes=read_settings(settings)))  # type: ignore[arg-type]
     where = find(engine, address)
     if table == "search":
         if dry_run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from classic.cli.bench.options import (
     RESULTS,
     BudgetOption,
     Encoder,
+    First,
     Orders,
     Results,
     Seeds,
@@ -21,6 +23,7 @@ from classic.cli.bench.options import (
     selection,
 )
 from classic.cli.bench.writing import put_into_page, save
+from classic.cli.options import Settings, read_settings
 
 IntoPage = Annotated[
     Path | None,
@@ -96,11 +99,15 @@ def compare(
     orders: Orders = "",
     seeds: Seeds = "",
     budget: BudgetOption = "full",
+    first: First = None,
     encoder: Encoder = None,
+    settings: Settings = None,
     results: Results = RESULTS,
     scenario: Annotated[str, typer.Option(help="dil or til.")] = "dil",
 ) -> None:
     """Compare two systems answer by answer, over all test sentences they were both asked.
+
+    With --set both are compared as they are with these settings changed.
 
     For instance:
 
@@ -109,7 +116,8 @@ def compare(
     from classic.benchmark.tables import paired
     from classic.benchmark.tables.rows import newest_runs, select_row
 
-    chosen = selection(orders=orders, seeds=seeds, budget=budget, encoder=encoder)
+    chosen = selection(orders=orders, seeds=seeds, budget=budget, first=first, encoder=encoder)
+    chosen = replace(chosen, changes=read_settings(settings))
     runs = newest_runs(results)
     rows = [select_row(f"{name}/{scenario}", "main", chosen, runs) for name in (ours, theirs)]
     found = paired.compare(rows[0].runs, rows[1].runs)
