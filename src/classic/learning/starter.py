@@ -32,7 +32,7 @@ from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
 SHA256 = "e59de40f3e4967e4dc1ffd9ce978a4394893912bd8afc796dec6cf56017b1495"  # of the shipped file
-FINDER_SHA256 = "3d3cfb36430d23d6447be4d3ef533534e682bc4ffde2f55aa78d270bfb3c1287"  # of the finder beside it
+FINDER_SHA256 = "7492ee9a61761005a29450ad3c74a72f311ad0b54a01206bdb060dcb76f70228"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
