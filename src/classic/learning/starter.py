@@ -31,7 +31,7 @@ from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = "e59de40f3e4967e4dc1ffd9ce978a4394893912bd8afc796dec6cf56017b1495"  # of the shipped file
+SHA256 = "7dbd66d3ffc20765392eaa730777ffac387fc6c3973c819ece69bc4e2cde81c0"  # of the shipped file
 FINDER_SHA256 = "7492ee9a61761005a29450ad3c74a72f311ad0b54a01206bdb060dcb76f70228"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
