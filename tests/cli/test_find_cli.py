@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from classic.cli.find import refuse_missing
 from classic.cli.main import app
 from classic.errors import ClassicError
 from classic.learning.learner import open_or_create
@@ -105,6 +106,42 @@ def test_killed_it_goes_on_and_writes_the_same(
 def test_what_cannot_be_meant_is_refused(store: Path, arguments: list[str], told: str) -> None:
     with pytest.raises(ClassicError, match=told):
         run(*(str(store) if each == "STORE" else each for each in arguments))
+
+
+@pytest.mark.parametrize("command", ["find", "predict"])
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("camera.cvs", "did you mean 'camera.csv'"),
+        ("camrea.CSV", "did you mean 'camera.csv'"),
+        ("camera.xlsx", "did you mean 'camera.csv'"),
+        ("cmaera", "did you mean 'camera.csv'"),
+        ("my reviews.csv", "no file 'my reviews.csv'"),
+        ("cam", "'cam' is a folder"),
+    ],
+)
+def test_a_mistyped_name_is_no_sentence(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, asked: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cam").mkdir()
+    (tmp_path / "camera.csv").touch()
+    with pytest.raises(ClassicError) as caught:
+        run(command, store, asked)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("Camera!", "camera.", "Superb", "ok...", "I like the camera", "the camera.csv is great", "电池很好"),
+        *("I could never find out how it opens camera.csv", "It lost my camera.csv.", "great.I love it"),
+    ],
+)
+def test_a_sentence_is_never_taken_for_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "camera.csv").touch()
+    refuse_missing(sentence)
 
 
 def test_a_store_without_a_finder_says_so(taught_path: Path) -> None:

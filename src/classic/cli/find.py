@@ -6,6 +6,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from classic.runtime.answering import Answering
 
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
+_MOST_WORDS = 5  # of a file's name; a longer text that ends in one is a sentence about a file
 _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
 
@@ -117,9 +119,35 @@ def _refuse_path(asked: str, *, alone: bool) -> None:
 
 
 def refuse_missing(text: str) -> None:
-    """Refuses what is no sentence but the path of a file that is not there."""
-    if " " not in text.strip() and ("/" in text or Path(text).suffix in _ENDINGS):
-        raise InputError(f"there is no file {text!r}", fix="check the path")
+    """Refuses what is no sentence but a folder, or the path of a file that is not there."""
+    if text.strip() and is_folder(text):
+        raise InputError(f"{text!r} is a folder", fix="give a sentence, or name a file inside the folder")
+    words = text.split()
+    if not words or len(words) > _MOST_WORDS:
+        return
+    ends = Path(words[-1]).suffix.casefold() in _ENDINGS
+    close = _meant(text.strip()) if ends or len(words) == 1 else None
+    if close or ends or (len(words) == 1 and "/" in text):
+        fix = f"did you mean {close!r}?" if close else "check the path."
+        otherwise = "" if "/" in text else " If it is a sentence, end it with a full stop"
+        raise InputError(f"there is no file {text!r}", fix=fix + otherwise)
+
+
+def _meant(text: str) -> str | None:
+    """The file whose name a text nearly is, perhaps with another ending; a word that ends as sentences do names none."""
+    wanted = Path(text)
+    if not text[-1].isalnum():
+        return None
+    try:
+        names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]
+    except (OSError, ValueError):
+        return None
+    if wanted.suffix and (close := get_close_matches(wanted.name, names, n=1, cutoff=0.8)):
+        return str(wanted.with_name(close[0]))
+    # A word without an ending may be a review, so only files of reviews count.
+    stems = {Path(name).stem: name for name in sorted(names) if Path(name).suffix.casefold() in _ENDINGS}
+    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.8)
+    return str(wanted.with_name(stems[near[0]])) if near else None
 
 
 def _print(texts: Iterable[str], predictor: Answering, form: str, how: dict[str, Any]) -> None:
