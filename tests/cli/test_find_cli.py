@@ -76,6 +76,16 @@ def test_every_column_of_a_file_comes_back(store: Path, reviews: Path, tmp_path:
             assert row["review"][start:end] == row["aspect"]
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_columns_of_equal_or_taken_names_come_back_too(store: Path, tmp_path: Path, form: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{form}"
+    source.write_text("review,note,note,input_polarity,polarity\nGood screen is good,first,second,third,fourth\n")
+    run("find", store, source, "-o", out)
+    row = next(csv.DictReader(out.open())) if form == "csv" else json.loads(out.read_text().splitlines()[0])
+    names = ("note", "note_2", "input_polarity", "input_polarity_2")
+    assert [row[name] for name in names] == ["first", "second", "third", "fourth"]
+
+
 def test_killed_it_goes_on_and_writes_the_same(
     store: Path, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from classic.data import Columns, check, load_task, read_examples
+from classic.data import Columns, check, iter_rows, load_task, read_examples
+from classic.data.readers.tables import iter_table
 from classic.errors import DataError, InputError
 from classic.types import Example, Polarity
 
@@ -81,6 +82,24 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
     with pytest.raises(DataError, match="no column 'featur', which was named for the aspect") as caught:
         read_examples(write(tmp_path, "csv"), columns=Columns({"aspect": "featur"}))
     assert "'Comment', 'feature', 'stars'" in str(caught.value) and caught.value.line == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_the_second_of_two_equal_names_gets_a_number(tmp_path: Path, ending: str) -> None:
+    names, row = ["sentence", "aspect", "note", "note"], ["a lid", "lid", "first", "second"]
+    file = tmp_path / f"twice.{ending}"
+    if ending == "xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(names)
+        book.active.append(row)
+        book.save(file)
+    elif ending == "parquet":
+        pq.write_table(pa.Table.from_arrays([pa.array([cell]) for cell in row], names=names), file)
+    else:
+        file.write_text(f"{','.join(names)}\n{','.join(row)}\n")
+    (read,) = iter_rows(file, False)
+    (listed,) = (fields for _, fields in iter_table(file))
+    assert read.fields == listed == dict(zip([*names[:3], "note_2"], row, strict=True))
 
 
 def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:

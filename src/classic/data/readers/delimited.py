@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns
+from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns, unique_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
 from classic.errors import DataError
@@ -36,12 +36,13 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
     columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]), source.columns)
     names = f" among {len(header.cells)} columns" if columns else "; the first line is no header"
     require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names, header.cells)
+    own = unique_names(header.cells)
     for record in _records(lines, source.path, delimiter):
 
         def where(name: str, record: _Record = record) -> Place:
             return Place(source.path, *record.places[columns.get(name, 0)])
 
-        fields: dict[str, object] = dict(zip(header.cells, record.cells, strict=False))
+        fields: dict[str, object] = dict(zip(own, record.cells, strict=False))
         if error := _wrong_number(record, len(header.cells), source.path):
             yield BadRow(error, record.line, fields)
             continue
@@ -53,10 +54,11 @@ def iter_fields(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
     """The line and the cells, by column name, of every row of any table with a header; blank lines are skipped."""
     lines = text_lines(source)
     header, delimiter = _read_header(lines, source.path)
+    own = unique_names(header.cells)
     for record in _records(lines, source.path, delimiter):
         if error := _wrong_number(record, len(header.cells), source.path):
             raise error
-        yield record.line, dict(zip(header.cells, record.cells, strict=True))
+        yield record.line, dict(zip(own, record.cells, strict=True))
 
 
 def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None:

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from classic.data.readers.columns import unique_names
 from classic.data.readers.delimited import iter_fields
-from classic.data.readers.excel import WORKBOOK, is_filled, sheet_rows
+from classic.data.readers.excel import WORKBOOK, is_filled, named_cells, sheet_rows
 from classic.data.readers.source import Place, Source, locate, text_lines, without_line_end, zip_members
 from classic.errors import InputError
 
@@ -73,7 +74,8 @@ def _from_parquet(source: Source) -> Iterator[tuple[int, Fields]]:
         line = 0
         try:
             for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
-                for fields in batch.to_pylist():
+                own = unique_names(batch.schema.names)
+                for fields in pyarrow.RecordBatch.from_arrays(batch.columns, names=own).to_pylist():
                     line += 1
                     yield line, fields
         except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
@@ -89,10 +91,12 @@ def _from_excel(source: Source) -> Iterator[tuple[int, Fields]]:
         raise InputError("reading Excel files needs openpyxl", fix="pip install 'classic-asc[excel]'") from None
     with source.open() as stream:
         names: list[str] = []
+        own: list[str] = []
         for line, row in sheet_rows(openpyxl, stream, source.path):
             if not is_filled(row):
                 continue
             if not names:
                 names = ["" if name is None else str(name) for name in row]
+                own = unique_names(names)
                 continue
-            yield line, {name: value for name, value in zip(names, row, strict=False) if name}
+            yield line, named_cells(names, own, row)
