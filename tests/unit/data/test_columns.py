@@ -102,6 +102,19 @@ def test_the_second_of_two_equal_names_gets_a_number(tmp_path: Path, ending: str
     assert read.fields == listed == dict(zip([*names[:3], "note_2"], row, strict=True))
 
 
+def test_a_header_of_other_names_is_listed_with_what_to_say(tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text("Bewertung ID;Review Text;Feature;Stars\n1;the lens is sharp;lens;5\n")
+    with pytest.raises(DataError, match="no field for the sentence; the first line has no known name") as caught:
+        read_examples(file)
+    assert "there are 'Bewertung ID', 'Review Text', 'Feature', 'Stars'" in caught.value.expected
+    assert caught.value.fix.endswith("--column sentence=NAME --column aspect=NAME --column polarity=NAME")
+    file.write_text("sentence;Feature;polarity\nthe lens is sharp;lens;positive\n")
+    with pytest.raises(DataError, match="no field for the aspect among 3 columns") as caught:
+        read_examples(file)
+    assert caught.value.fix.endswith("which is which: --column aspect=NAME")
+
+
 def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"sentence": "the lens is sharp", "aspect": "lens", "polarity": "positive"}\n')

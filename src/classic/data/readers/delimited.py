@@ -34,7 +34,7 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
     lines = text_lines(source)
     header, delimiter = _read_header(lines, source.path, source.columns)
     columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]), source.columns)
-    names = f" among {len(header.cells)} columns" if columns else "; the first line is no header"
+    names = f" among {len(header.cells)} columns" if columns else "; the first line has no known name, or is no header"
     require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names, header.cells)
     own = unique_names(header.cells)
     for record in _records(lines, source.path, delimiter):
