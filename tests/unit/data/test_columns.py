@@ -115,6 +115,16 @@ def test_a_header_of_other_names_is_listed_with_what_to_say(tmp_path: Path) -> N
     assert caught.value.fix.endswith("which is which: --column aspect=NAME")
 
 
+@pytest.mark.parametrize(("cell", "said"), [("", "the rating is missing"), ("n/a", "unknown rating 'n/a'")])
+def test_a_cell_without_stars_asks_for_a_number(tmp_path: Path, cell: str, said: str) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text(f"Comment;feature;stars\nthe lens is sharp;lens;neutral\nthe bag is a bag;bag;{cell}\n")
+    with pytest.raises(DataError, match=said) as caught:
+        read_examples(file, columns=TOLD)
+    assert caught.value.line == 3 and "a number" in caught.value.expected and "positive" not in str(caught.value)
+    assert read_examples(file, labelled=False, columns=TOLD)[1].polarity is None
+
+
 def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"sentence": "the lens is sharp", "aspect": "lens", "polarity": "positive"}\n')

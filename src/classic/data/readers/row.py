@@ -80,12 +80,24 @@ def read_row(
     told: Columns = AS_KNOWN,
 ) -> Row | BadRow:
     """A row from raw values by canonical field name, good or bad; ``fields`` is what the file says."""
-    if told.stars:
-        values = {**values, "polarity": told.label(values.get("polarity"))}
     try:
+        if told.stars:
+            label = told.label(values.get("polarity"))
+            if labelled and not (isinstance(label, str) and label.strip().casefold() in labels):
+                raise _no_number(label, where("polarity"))
+            values = {**values, "polarity": label}
         return Row(make_example(values, labelled=labelled, where=where, labels=labels), line, fields)
     except DataError as error:
         return BadRow(error, line, fields)
+
+
+def _no_number(value: object, place: Place) -> DataError:
+    missing = value is None or (isinstance(value, str) and not value.strip())
+    return place.error(
+        "the rating is missing" if missing else f"unknown rating {_shown(value)}",
+        expected="a number, because --stars was given",
+        fix="write a number, or remove the row",
+    )
 
 
 def match_fields(names: Iterable[str], where: Callable[[int], Place], told: Columns = AS_KNOWN) -> dict[str, int]:
