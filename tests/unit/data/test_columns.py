@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
@@ -123,6 +124,18 @@ def test_a_cell_without_stars_asks_for_a_number(tmp_path: Path, cell: str, said:
         read_examples(file, columns=TOLD)
     assert caught.value.line == 3 and "a number" in caught.value.expected and "positive" not in str(caught.value)
     assert read_examples(file, labelled=False, columns=TOLD)[1].polarity is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("read", [read_examples, lambda file: list(iter_table(file))])
+def test_unicode_text_of_a_spreadsheet_is_told_how_to_convert_it(
+    tmp_path: Path, encoding: str, read: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "unicode.txt"
+    file.write_bytes("\ufeffsentence\taspect\tpolarity\na lid\tlid\tpositive\n".encode(encoding))
+    with pytest.raises(DataError, match="encoded as UTF-16") as caught:
+        read(file)
+    assert "iconv -f utf-16 -t utf-8" in caught.value.fix
 
 
 def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:
