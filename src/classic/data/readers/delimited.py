@@ -14,6 +14,7 @@ DELIMITERS = (",", "\t", ";")
 MAX_CELL = 131_072
 """The limit of the standard library's csv module."""
 MAX_COLUMNS = 1_000
+_HEADER = "a header with sentence, aspect, polarity"
 
 KNOWN_NAMES = frozenset(name for names in FIELD_NAMES.values() for name in names)
 
@@ -53,7 +54,7 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
 def iter_fields(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
     """The line and the cells, by column name, of every row of any table with a header; blank lines are skipped."""
     lines = text_lines(source)
-    header, delimiter = _read_header(lines, source.path)
+    header, delimiter = _read_header(lines, source.path, expected="a header, and a review in each row")
     own = unique_names(header.cells)
     for record in _records(lines, source.path, delimiter):
         if error := _wrong_number(record, len(header.cells), source.path):
@@ -92,12 +93,14 @@ def _known(header: str, delimiter: str, told: Columns) -> int:
     return sum(name in KNOWN_NAMES or name in told.spelt for name in names)
 
 
-def _read_header(lines: Iterator[tuple[int, str]], path: str, told: Columns = AS_KNOWN) -> tuple[_Record, str]:
+def _read_header(
+    lines: Iterator[tuple[int, str]], path: str, told: Columns = AS_KNOWN, *, expected: str = _HEADER
+) -> tuple[_Record, str]:
     for number, line in lines:
         if line.strip():
             delimiter = sniff_delimiter(without_line_end(line), told)
             return _read_record(number, line, lines, path, delimiter), delimiter
-    raise Place(path, 1, 1).error("the file is empty", expected="a header with sentence, aspect, polarity")
+    raise Place(path, 1, 1).error("the file is empty", expected=expected)
 
 
 def _records(lines: Iterator[tuple[int, str]], path: str, delimiter: str) -> Iterator[_Record]:
