@@ -166,3 +166,23 @@ def test_standard_input_gives_csv_with_one_header(store: Path) -> None:
     assert {row["polarity"] for row in rows} <= {"positive", "negative", "neutral", ""}
     assert [row["sentence"] for row in rows if row["aspect"]]
     assert sum(line.startswith("aspect,") for line in result.stdout.splitlines()) == 1
+    assert list(dict.fromkeys(row["line"] for row in rows)) == ["1", "2", "3", "4"]
+
+
+def from_input(store: Path, text: str, *more: str) -> list[dict[str, object]]:
+    arguments = ["find", str(store), "-", "--min-confidence", "0", "--threads", "1", *more]
+    result = CliRunner().invoke(app, arguments, input=text, catch_exceptions=False)
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_json_lines_from_standard_input_are_read_as_from_a_file(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reviews.jsonl"
+    file.write_text("".join(json.dumps({"id": n, "review": text}) + "\n" for n, text in enumerate(TEXTS)))
+    by_file = [json.loads(line) for line in run("find", store, file, "--min-confidence", 0).splitlines()]
+    places = [(row["id"], row["aspect"], row.get("span"), row["polarity"]) for row in by_file]
+    rows = from_input(store, file.read_text())
+    assert [(row["id"], row["aspect"], row.get("span"), row["polarity"]) for row in rows] == places
+    assert from_input(store, file.read_text(), "--text", "review") == rows
+    with pytest.raises(ClassicError, match="<standard input>:2:1: the line is no JSON"):
+        from_input(store, '{"review": "Good screen is good"}\nbad soup is bad\n')
+    assert {row["line"] for row in from_input(store, "{sic} good screen\nbad soup is bad\n")} == {1, 2}

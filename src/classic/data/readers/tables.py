@@ -50,18 +50,20 @@ def iter_table(path: str | Path) -> Iterator[tuple[int, Fields]]:
 
 def _from_jsonl(source: Source) -> Iterator[tuple[int, Fields]]:
     for number, text in text_lines(source):
-        if not text.strip():
-            continue
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            column = error.colno if isinstance(error, json.JSONDecodeError) else 1
-            raise Place(source.path, number, column).error(
-                "the line is no JSON", expected="one object per line"
-            ) from None
-        if not isinstance(found, dict):
-            raise Place(source.path, number, 1).error("the line is no JSON object", expected="one object per line")
-        yield number, found
+        if text.strip():
+            yield number, parse_fields(text, number, source.path)
+
+
+def parse_fields(text: str, number: int, path: str) -> Fields:
+    """The object on one line of JSON; ``number`` and ``path`` are for messages."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        column = error.colno if isinstance(error, json.JSONDecodeError) else 1
+        raise Place(path, number, column).error("the line is no JSON", expected="one object per line") from None
+    if not isinstance(found, dict):
+        raise Place(path, number, 1).error("the line is no JSON object", expected="one object per line")
+    return found
 
 
 def _from_parquet(source: Source) -> Iterator[tuple[int, Fields]]:
