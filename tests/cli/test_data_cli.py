@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from classic.cli.data import app
 from classic.data import DEMO_DOMAINS, load_demo, load_task, read_examples
 from classic.errors import ClassicError, DataError, InputError
+from classic.types import Polarity
 
 HEADER = "sentence,aspect,polarity\n"
 
@@ -140,6 +142,16 @@ def test_split(tmp_path: Path) -> None:
     assert "16 train, 2 valid, 2 test" in run("split", source, tmp_path / "parts").stderr
     assert load_task("a", tmp_path / "parts") == load_task("a", source)
     assert isinstance(run("split", tmp_path, tmp_path / "other").exception, InputError)
+
+
+def test_split_takes_tables_of_other_names(tmp_path: Path) -> None:
+    source = tmp_path / "shop.csv"
+    source.write_text("Comment;feature;stars\n" + "".join(f"a lid {n};lid;{1 + n % 5}\n" for n in range(20)))
+    told = ("--column", "sentence=Comment", "--column", "aspect=feature", "--column", "polarity=stars")
+    assert run("split", source, tmp_path / "parts", *told, "--stars", "2:4").exit_code == 0
+    parts = load_task("a", tmp_path / "parts")
+    counts = Counter(example.polarity for example in (*parts.train, *parts.valid, *parts.test))
+    assert counts == {Polarity.POSITIVE: 8, Polarity.NEGATIVE: 8, Polarity.NEUTRAL: 4}
 
 
 def test_help_needs_no_data() -> None:

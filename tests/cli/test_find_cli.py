@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from classic.cli.find import refuse_missing
 from classic.cli.main import app
 from classic.errors import ClassicError
 from classic.learning.learner import open_or_create
@@ -75,6 +76,16 @@ def test_every_column_of_a_file_comes_back(store: Path, reviews: Path, tmp_path:
             assert row["review"][start:end] == row["aspect"]
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_columns_of_equal_or_taken_names_come_back_too(store: Path, tmp_path: Path, form: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{form}"
+    source.write_text("review,note,note,input_polarity,polarity\nGood screen is good,first,second,third,fourth\n")
+    run("find", store, source, "-o", out)
+    row = next(csv.DictReader(out.open())) if form == "csv" else json.loads(out.read_text().splitlines()[0])
+    names = ("note", "note_2", "input_polarity", "input_polarity_2")
+    assert [row[name] for name in names] == ["first", "second", "third", "fourth"]
+
+
 def test_killed_it_goes_on_and_writes_the_same(
     store: Path, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +118,42 @@ def test_what_cannot_be_meant_is_refused(store: Path, arguments: list[str], told
         run(*(str(store) if each == "STORE" else each for each in arguments))
 
 
+@pytest.mark.parametrize("command", ["find", "predict"])
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("camera.cvs", "did you mean 'camera.csv'"),
+        ("camrea.CSV", "did you mean 'camera.csv'"),
+        ("camera.xlsx", "did you mean 'camera.csv'"),
+        ("cmaera", "did you mean 'camera.csv'"),
+        ("my reviews.csv", "no file 'my reviews.csv'"),
+        ("cam", "'cam' is a folder"),
+    ],
+)
+def test_a_mistyped_name_is_no_sentence(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, asked: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cam").mkdir()
+    (tmp_path / "camera.csv").touch()
+    with pytest.raises(ClassicError) as caught:
+        run(command, store, asked)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("Camera!", "camera.", "Superb", "ok...", "I like the camera", "the camera.csv is great", "电池很好"),
+        *("I could never find out how it opens camera.csv", "It lost my camera.csv.", "great.I love it"),
+    ],
+)
+def test_a_sentence_is_never_taken_for_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "camera.csv").touch()
+    refuse_missing(sentence)
+
+
 def test_a_store_without_a_finder_says_so(taught_path: Path) -> None:
     with pytest.raises(ClassicError, match="has no finder"):
         run("predict", taught_path, "the screen is good")
@@ -119,3 +166,23 @@ def test_standard_input_gives_csv_with_one_header(store: Path) -> None:
     assert {row["polarity"] for row in rows} <= {"positive", "negative", "neutral", ""}
     assert [row["sentence"] for row in rows if row["aspect"]]
     assert sum(line.startswith("aspect,") for line in result.stdout.splitlines()) == 1
+    assert list(dict.fromkeys(row["line"] for row in rows)) == ["1", "2", "3", "4"]
+
+
+def from_input(store: Path, text: str, *more: str) -> list[dict[str, object]]:
+    arguments = ["find", str(store), "-", "--min-confidence", "0", "--threads", "1", *more]
+    result = CliRunner().invoke(app, arguments, input=text, catch_exceptions=False)
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_json_lines_from_standard_input_are_read_as_from_a_file(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reviews.jsonl"
+    file.write_text("".join(json.dumps({"id": n, "review": text}) + "\n" for n, text in enumerate(TEXTS)))
+    by_file = [json.loads(line) for line in run("find", store, file, "--min-confidence", 0).splitlines()]
+    places = [(row["id"], row["aspect"], row.get("span"), row["polarity"]) for row in by_file]
+    rows = from_input(store, file.read_text())
+    assert [(row["id"], row["aspect"], row.get("span"), row["polarity"]) for row in rows] == places
+    assert from_input(store, file.read_text(), "--text", "review") == rows
+    with pytest.raises(ClassicError, match="<standard input>:2:1: the line is no JSON"):
+        from_input(store, '{"review": "Good screen is good"}\nbad soup is bad\n')
+    assert {row["line"] for row in from_input(store, "{sic} good screen\nbad soup is bad\n")} == {1, 2}

@@ -46,6 +46,18 @@ def test_every_column_of_the_input_comes_back(taught_path: Path, tmp_path: Path,
     assert all(str(row["aspect_found"]).casefold() == "true" for row in rows)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_of_equal_or_taken_names_come_back_too(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text("sentence,aspect,note,note,input_polarity,polarity\nbad soup,soup,first,second,third,negative\n")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1)
+    (row,) = read(out)
+    names = ("note", "note_2", "input_polarity", "input_polarity_2")
+    assert [row[name] for name in names] == ["first", "second", "third", "negative"]
+    source.write_text("sentence,aspect,sentence\nbad soup,soup,bad soup\n")
+    assert "second field for the sentence" in refused("predict", taught_path, source)
+
+
 def test_bad_rows_stop_are_skipped_or_marked(taught_path: Path, tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text(BAD)

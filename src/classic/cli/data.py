@@ -208,6 +208,8 @@ def split(
     path: Annotated[str, typer.Argument(help="One data file in any known format.", metavar="FILE")],
     folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Is made if it does not exist.")],
     seed: Annotated[int, typer.Option(help="Another seed gives another split.")] = 0,
+    column: ColumnNames = None,
+    stars: Stars = None,
     force: ForceOption = False,
 ) -> None:
     """Split one file 80/10/10 into OUT_DIR/{train,valid,test}.jsonl.
@@ -224,7 +226,7 @@ def split(
             f"{path!r} is a folder", fix="give one file; a folder with train and test files is split already"
         )
     _refuse_existing([folder / f"{part}.jsonl" for part in SPLITS], force)
-    task = load_task(folder.name, path, seed=seed)
+    task = load_task(folder.name, path, seed=seed, columns=read_columns(column, stars))
     _write_task(task, folder, "jsonl")
     sizes = ", ".join(f"{len(examples)} {part}" for part, examples in _parts(task))
     Console(stderr=True).print(Text(f"{sizes} examples written to {folder}"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +31,10 @@ from classic.types import Found
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
 
+_Asked = tuple[Mapping[str, object], str]
+"""What comes back beside an answer, and the text."""
 _ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
+_MOST_WORDS = 5  # of a file's name; a longer text that ends in one is a sentence about a file
 _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
 
@@ -48,7 +52,7 @@ def find(
         str | None,
         typer.Argument(
             help="A review; or a file of them, a row for each: CSV, TSV, JSONL, Parquet, Excel, or text with a review per "
-            "line; or - for a review per line of standard input.",
+            "line; or - for standard input: a review per line, or JSONL.",
             metavar="TEXT|FILE|-",
             show_default=False,
         ),
@@ -101,9 +105,8 @@ def find(
         raise InputError("--out is for files", fix="give a file of reviews, or leave --out out")
     predictor = open_predictor()
     if asked == "-" or form or as_json:
-        _print(
-            (line.rstrip("\r\n") for line in sys.stdin) if asked == "-" else [asked], predictor, form or "jsonl", how
-        )
+        rows = _from_standard_input(column) if asked == "-" else iter([({}, asked)])
+        _print(rows, predictor, form or "jsonl", how)
     else:
         show_found(predictor.find([asked], **how)[0], min_confidence)
 
@@ -117,21 +120,76 @@ def _refuse_path(asked: str, *, alone: bool) -> None:
 
 
 def refuse_missing(text: str) -> None:
-    """Refuses what is no sentence but the path of a file that is not there."""
-    if " " not in text.strip() and ("/" in text or Path(text).suffix in _ENDINGS):
-        raise InputError(f"there is no file {text!r}", fix="check the path")
+    """Refuses what is no sentence but a folder, or the path of a file that is not there."""
+    if text.strip() and is_folder(text):
+        raise InputError(f"{text!r} is a folder", fix="give a sentence, or name a file inside the folder")
+    words = text.split()
+    if not words or len(words) > _MOST_WORDS:
+        return
+    ends = Path(words[-1]).suffix.casefold() in _ENDINGS
+    close = _meant(text.strip()) if ends or len(words) == 1 else None
+    if close or ends or (len(words) == 1 and "/" in text):
+        fix = f"did you mean {close!r}?" if close else "check the path."
+        otherwise = "" if "/" in text else " If it is a sentence, end it with a full stop"
+        raise InputError(f"there is no file {text!r}", fix=fix + otherwise)
 
 
-def _print(texts: Iterable[str], predictor: Answering, form: str, how: dict[str, Any]) -> None:
-    """What is found in each text, as soon as it is: somebody may be waiting on the other side of a pipe."""
+def _meant(text: str) -> str | None:
+    """The file whose name a text nearly is, perhaps with another ending; a word that ends as sentences do names none."""
+    wanted = Path(text)
+    if not text[-1].isalnum():
+        return None
+    try:
+        names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]
+    except (OSError, ValueError):
+        return None
+    if wanted.suffix and (close := get_close_matches(wanted.name, names, n=1, cutoff=0.8)):
+        return str(wanted.with_name(close[0]))
+    # A word without an ending may be a review, so only files of reviews count.
+    stems = {Path(name).stem: name for name in sorted(names) if Path(name).suffix.casefold() in _ENDINGS}
+    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.8)
+    return str(wanted.with_name(stems[near[0]])) if near else None
+
+
+def _from_standard_input(column: str | None) -> Iterator[_Asked]:
+    """Lines of standard input: JSON objects as in a file of them, or else a review each, with the number of its line.
+
+    The first line says which. A review may begin with a brace, so only a whole object is one.
+    """
+    from classic.data.readers.tables import parse_fields
+    from classic.summary.columns import choose_columns
+
+    place = "<standard input>"
+    first = sys.stdin.readline().removeprefix("\ufeff")
+    lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(itertools.chain([first], sys.stdin), start=1))
+    if not first:
+        return
+    try:
+        fields = parse_fields(first, 1, place)
+    except InputError:
+        yield from (({"line": number}, line) for number, line in lines)
+        return
+    chosen = choose_columns([fields], column, "", "").text
+    for number, line in lines:
+        if line.strip():
+            fields = parse_fields(line, number, place)
+            yield fields, "" if fields.get(chosen) is None else str(fields[chosen])
+
+
+def _print(rows: Iterator[_Asked], predictor: Answering, form: str, how: dict[str, Any]) -> None:
+    """What is found in each text, as soon as it is: somebody may be waiting on the other side of a pipe.
+
+    The columns of CSV are those of the first row.
+    """
     from classic.runtime.found_records import found_columns, found_lines
     from classic.runtime.records import header
 
-    columns = found_columns(())
+    ahead = list(itertools.islice(rows, 1))
+    columns = found_columns(ahead[0][0] if ahead else ())
     sys.stdout.write(header(form, columns))
-    for text in texts:
+    for fields, text in itertools.chain(ahead, rows):
         (found,) = predictor.find([text], **how)
-        sys.stdout.write(found_lines([({}, found)], form, columns))
+        sys.stdout.write(found_lines([(fields, found)], form, columns))
         sys.stdout.flush()
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from classic.runtime.records import as_csv, record, spread
+from classic.runtime.records import as_csv, beside, record, spread
 from classic.types import Found
 
 COLUMNS = (
@@ -23,7 +23,7 @@ def found_record(found: Found) -> dict[str, Any]:
 
 def found_columns(names: Iterable[str]) -> list[str]:
     """The columns of a CSV file: those of the answers, then those of the input."""
-    return [*COLUMNS, *dict.fromkeys(_own(name) for name in names)]
+    return [*COLUMNS, *_own(names).values()]
 
 
 def found_lines(rows: Iterable[tuple[Mapping[str, object], Sequence[Found]]], form: str, names: Sequence[str]) -> str:
@@ -35,7 +35,7 @@ def found_lines(rows: Iterable[tuple[Mapping[str, object], Sequence[Found]]], fo
         names: The columns of CSV, from `found_columns`.
     """
     values = [
-        each | {_own(name): value for name, value in fields.items()}
+        each | {own: fields[name] for name, own in _own(fields).items()}
         for fields, found in rows
         for each in ([found_record(one) for one in found] or [{"aspect": None, "polarity": None}])
     ]
@@ -44,5 +44,5 @@ def found_lines(rows: Iterable[tuple[Mapping[str, object], Sequence[Found]]], fo
     return "".join(json.dumps(each, ensure_ascii=False, default=str) + "\n" for each in values)
 
 
-def _own(name: str) -> str:
-    return f"input_{name}" if name in COLUMNS or name == "span" else name
+def _own(names: Iterable[str]) -> dict[str, str]:
+    return beside(names, {*COLUMNS, "span"})

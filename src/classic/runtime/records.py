@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from classic.data.readers.columns import free_name
 from classic.data.writers import safe_cell
 from classic.types import Prediction
 
@@ -52,15 +53,24 @@ def record(answer: Prediction) -> dict[str, Any]:
     }
 
 
-def returned(name: str) -> str | None:
-    """Under which name a column of the input comes back; None if the answer has it already.
+def returned(names: Iterable[str]) -> dict[str, str]:
+    """Under which names the columns of the input come back; those that the answer has already do not.
 
-    >>> returned("id"), returned("polarity"), returned("sentence")
-    ('id', 'input_polarity', None)
+    >>> returned(["id", "polarity", "sentence"])
+    {'id': 'id', 'polarity': 'input_polarity'}
     """
-    if name in _ASKED:
-        return None
-    return f"input_{name}" if name in _COLUMNS or name == ERROR else name
+    return beside([name for name in names if name not in _ASKED], {*_COLUMNS, "span", ERROR})
+
+
+def beside(names: Iterable[str], reserved: set[str]) -> dict[str, str]:
+    """Names for columns of the input beside reserved ones: ``input_`` goes before, and a number behind what is not free.
+
+    >>> beside(["input_polarity", "polarity"], {"polarity"})
+    {'input_polarity': 'input_polarity', 'polarity': 'input_polarity_2'}
+    """
+    names = list(names)
+    taken = reserved.union(names)
+    return {name: free_name(f"input_{name}", taken) if name in reserved else name for name in names}
 
 
 def as_object(row: Answered) -> dict[str, Any]:
@@ -69,10 +79,7 @@ def as_object(row: Answered) -> dict[str, Any]:
         values = {name: row.fields.get(name) for name in ("sentence", "aspect")} | {"polarity": None, ERROR: row.error}
     else:
         values = record(row.answer)
-    for name, value in row.fields.items():
-        if (own := returned(name)) is not None:
-            values[own] = value
-    return values
+    return values | {own: row.fields[name] for name, own in returned(row.fields).items()}
 
 
 def columns(names: Iterable[str], *, marked: bool = False) -> list[str]:
@@ -82,8 +89,7 @@ def columns(names: Iterable[str], *, marked: bool = False) -> list[str]:
         names: The columns of the input.
         marked: Whether rows that could not be read are in it.
     """
-    own = dict.fromkeys(own for name in names if (own := returned(name)) is not None)
-    return [*_COLUMNS, *((ERROR,) if marked else ()), *own]
+    return [*_COLUMNS, *((ERROR,) if marked else ()), *returned(names).values()]
 
 
 def header(form: str, names: Sequence[str] = _COLUMNS) -> str:

@@ -53,6 +53,10 @@ def choose_columns(
     Raises:
         InputError: There is no such column, or none with reviews in it.
     """
+    if not rows:
+        raise InputError(
+            "the file has no rows", fix="give one with a review in each row, below the header if it has one"
+        )
     names = list(dict.fromkeys(name for row in rows for name in row))
     for given in filter(None, (text, date, product)):
         if given not in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from classic.data import Columns, check, load_task, read_examples
+from classic.data import Columns, check, iter_rows, load_task, read_examples
+from classic.data.readers.tables import iter_table
 from classic.errors import DataError, InputError
 from classic.types import Example, Polarity
 
@@ -81,6 +83,59 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
     with pytest.raises(DataError, match="no column 'featur', which was named for the aspect") as caught:
         read_examples(write(tmp_path, "csv"), columns=Columns({"aspect": "featur"}))
     assert "'Comment', 'feature', 'stars'" in str(caught.value) and caught.value.line == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_the_second_of_two_equal_names_gets_a_number(tmp_path: Path, ending: str) -> None:
+    names, row = ["sentence", "aspect", "note", "note"], ["a lid", "lid", "first", "second"]
+    file = tmp_path / f"twice.{ending}"
+    if ending == "xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(names)
+        book.active.append(row)
+        book.save(file)
+    elif ending == "parquet":
+        pq.write_table(pa.Table.from_arrays([pa.array([cell]) for cell in row], names=names), file)
+    else:
+        file.write_text(f"{','.join(names)}\n{','.join(row)}\n")
+    (read,) = iter_rows(file, False)
+    (listed,) = (fields for _, fields in iter_table(file))
+    assert read.fields == listed == dict(zip([*names[:3], "note_2"], row, strict=True))
+
+
+def test_a_header_of_other_names_is_listed_with_what_to_say(tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text("Bewertung ID;Review Text;Feature;Stars\n1;the lens is sharp;lens;5\n")
+    with pytest.raises(DataError, match="no field for the sentence; the first line has no known name") as caught:
+        read_examples(file)
+    assert "there are 'Bewertung ID', 'Review Text', 'Feature', 'Stars'" in caught.value.expected
+    assert caught.value.fix.endswith("--column sentence=NAME --column aspect=NAME --column polarity=NAME")
+    file.write_text("sentence;Feature;polarity\nthe lens is sharp;lens;positive\n")
+    with pytest.raises(DataError, match="no field for the aspect among 3 columns") as caught:
+        read_examples(file)
+    assert caught.value.fix.endswith("which is which: --column aspect=NAME")
+
+
+@pytest.mark.parametrize(("cell", "said"), [("", "the rating is missing"), ("n/a", "unknown rating 'n/a'")])
+def test_a_cell_without_stars_asks_for_a_number(tmp_path: Path, cell: str, said: str) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text(f"Comment;feature;stars\nthe lens is sharp;lens;neutral\nthe bag is a bag;bag;{cell}\n")
+    with pytest.raises(DataError, match=said) as caught:
+        read_examples(file, columns=TOLD)
+    assert caught.value.line == 3 and "a number" in caught.value.expected and "positive" not in str(caught.value)
+    assert read_examples(file, labelled=False, columns=TOLD)[1].polarity is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("read", [read_examples, lambda file: list(iter_table(file))])
+def test_unicode_text_of_a_spreadsheet_is_told_how_to_convert_it(
+    tmp_path: Path, encoding: str, read: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "unicode.txt"
+    file.write_bytes("\ufeffsentence\taspect\tpolarity\na lid\tlid\tpositive\n".encode(encoding))
+    with pytest.raises(DataError, match="encoded as UTF-16") as caught:
+        read(file)
+    assert "iconv -f utf-16 -t utf-8" in caught.value.fix
 
 
 def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:

@@ -133,7 +133,8 @@ def test_other_formats(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("r.csv", "review,date\nGood.,x\n", "has no dates"),
-        ("r.csv", "review\n\n", "no column has reviews"),
+        ("r.csv", "review\n\n", "the file has no rows"),
+        ("r.csv", "id,stars\n1,5\n", "--text with one of id, stars"),
         ("r.csv", "review,product\n,\n", "has no review"),
         ("r.csv", "review,date\nGood, really,2024\n", "a row with 3 cells"),
         ("r.jsonl", '{"review": "Good."}\n[1]\n', "no JSON object"),
@@ -144,6 +145,18 @@ def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, name: str, content:
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=said):
         survey(tmp_path / name, date_column="date" if "no dates" in said else None)
+
+
+def test_a_file_without_rows_is_not_asked_for_a_column(tmp_path: Path) -> None:
+    (tmp_path / "headonly.csv").write_text("id,review\n")
+    for text in (None, "review"):
+        with pytest.raises(InputError, match="the file has no rows") as caught:
+            survey(tmp_path / "headonly.csv", text)
+        assert "--text" not in caught.value.fix
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(InputError, match="the file is empty") as caught:
+        survey(tmp_path / "empty.csv")
+    assert "aspect" not in str(caught.value)
 
 
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:

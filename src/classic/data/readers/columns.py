@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from classic.errors import InputError, unknown_name
@@ -71,6 +71,33 @@ class Columns:
 
 
 AS_KNOWN = Columns()
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """The names of a header, the second of two equal ones with a number, so that no column hides another.
+
+    >>> unique_names(["note", "note", "note_2"])
+    ['note', 'note_3', 'note_2']
+    """
+    names = list(names)
+    taken, found = set(names), dict.fromkeys(names, 0)
+    unique = []
+    for name in names:
+        own = name if not found[name] else free_name(name, taken)
+        found[name] += 1
+        taken.add(own)
+        unique.append(own)
+    return unique
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """A name, with the first number from 2 on under which it is free if it is taken itself."""
+    number = 1
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
 
 
 def _number(value: object) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns
+from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns, unique_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
 from classic.errors import DataError
@@ -14,6 +14,7 @@ DELIMITERS = (",", "\t", ";")
 MAX_CELL = 131_072
 """The limit of the standard library's csv module."""
 MAX_COLUMNS = 1_000
+_HEADER = "a header with sentence, aspect, polarity"
 
 KNOWN_NAMES = frozenset(name for names in FIELD_NAMES.values() for name in names)
 
@@ -34,14 +35,15 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
     lines = text_lines(source)
     header, delimiter = _read_header(lines, source.path, source.columns)
     columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]), source.columns)
-    names = f" among {len(header.cells)} columns" if columns else "; the first line is no header"
+    names = f" among {len(header.cells)} columns" if columns else "; the first line has no known name, or is no header"
     require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names, header.cells)
+    own = unique_names(header.cells)
     for record in _records(lines, source.path, delimiter):
 
         def where(name: str, record: _Record = record) -> Place:
             return Place(source.path, *record.places[columns.get(name, 0)])
 
-        fields: dict[str, object] = dict(zip(header.cells, record.cells, strict=False))
+        fields: dict[str, object] = dict(zip(own, record.cells, strict=False))
         if error := _wrong_number(record, len(header.cells), source.path):
             yield BadRow(error, record.line, fields)
             continue
@@ -52,11 +54,12 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
 def iter_fields(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
     """The line and the cells, by column name, of every row of any table with a header; blank lines are skipped."""
     lines = text_lines(source)
-    header, delimiter = _read_header(lines, source.path)
+    header, delimiter = _read_header(lines, source.path, expected="a header, and a review in each row")
+    own = unique_names(header.cells)
     for record in _records(lines, source.path, delimiter):
         if error := _wrong_number(record, len(header.cells), source.path):
             raise error
-        yield record.line, dict(zip(header.cells, record.cells, strict=True))
+        yield record.line, dict(zip(own, record.cells, strict=True))
 
 
 def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None:
@@ -90,12 +93,14 @@ def _known(header: str, delimiter: str, told: Columns) -> int:
     return sum(name in KNOWN_NAMES or name in told.spelt for name in names)
 
 
-def _read_header(lines: Iterator[tuple[int, str]], path: str, told: Columns = AS_KNOWN) -> tuple[_Record, str]:
+def _read_header(
+    lines: Iterator[tuple[int, str]], path: str, told: Columns = AS_KNOWN, *, expected: str = _HEADER
+) -> tuple[_Record, str]:
     for number, line in lines:
         if line.strip():
             delimiter = sniff_delimiter(without_line_end(line), told)
             return _read_record(number, line, lines, path, delimiter), delimiter
-    raise Place(path, 1, 1).error("the file is empty", expected="a header with sentence, aspect, polarity")
+    raise Place(path, 1, 1).error("the file is empty", expected=expected)
 
 
 def _records(lines: Iterator[tuple[int, str]], path: str, delimiter: str) -> Iterator[_Record]:

@@ -10,7 +10,7 @@ from classic.data.readers.delimited import DELIMITERS, KNOWN_NAMES, known_column
 from classic.data.readers.excel import WORKBOOK
 from classic.data.readers.hu_liu import is_annotated
 from classic.data.readers.pyabsa import MARK
-from classic.data.readers.source import Place, Source, locate, zip_members
+from classic.data.readers.source import Place, Source, locate, refuse_other_encodings, zip_members
 from classic.data.readers.tuples import TUPLES
 
 FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list", "parquet", "excel", "pyabsa", "tuples")
@@ -18,7 +18,6 @@ FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list",
 _SAMPLE = 1 << 16
 _NESTED_OBJECT = re.compile(r'\{\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*\{|\}\s*$)')
 _LIST_OF_OBJECTS = re.compile(r"\[\s*[{\]]")
-_OTHER_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\0\0\xfe\xff", "UTF-32"))
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
 
 
@@ -93,6 +92,4 @@ def _refuse_containers(head: bytes, source: Source) -> None:
     for magic, name in _COMPRESSED:
         if head.startswith(magic):
             raise place.error(f"the file is compressed ({name})", expected="a plain file", fix="uncompress it first")
-    for magic, name in _OTHER_ENCODINGS:
-        if head.startswith(magic):
-            raise place.error(f"the file is encoded as {name}", expected="UTF-8", fix="save the file as UTF-8")
+    refuse_other_encodings(head, source.path)

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
+from classic.data.readers.columns import unique_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source
 from classic.errors import DataError, InputError
@@ -29,6 +30,7 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
         columns = match_fields(names, lambda index: Place(source.path, line, index + 1), source.columns)
         seen = f" among {len(names)} columns of the first sheet"
         require_fields(columns, labelled, lambda: Place(source.path, line, 1), seen, names)
+        own = unique_names(names)
         for line, row in rows:
             if not is_filled(row):
                 continue
@@ -37,8 +39,13 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
                 return Place(source.path, line, columns.get(field, 0) + 1)
 
             values = {field: row[index] if index < len(row) else None for field, index in columns.items()}
-            fields = {name: value for name, value in zip(names, row, strict=False) if name}
+            fields = named_cells(names, own, row)
             yield read_row(values, line, fields, labelled=labelled, where=where, told=source.columns)
+
+
+def named_cells(names: list[str], own: list[str], row: tuple[object, ...]) -> dict[str, object]:
+    """The cells of a row under names of their own; a column without a name in the header has none."""
+    return {unique: value for name, unique, value in zip(names, own, row, strict=False) if name}
 
 
 def is_filled(row: tuple[object, ...]) -> bool:

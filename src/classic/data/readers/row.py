@@ -80,12 +80,24 @@ def read_row(
     told: Columns = AS_KNOWN,
 ) -> Row | BadRow:
     """A row from raw values by canonical field name, good or bad; ``fields`` is what the file says."""
-    if told.stars:
-        values = {**values, "polarity": told.label(values.get("polarity"))}
     try:
+        if told.stars:
+            label = told.label(values.get("polarity"))
+            if labelled and not (isinstance(label, str) and label.strip().casefold() in labels):
+                raise _no_number(label, where("polarity"))
+            values = {**values, "polarity": label}
         return Row(make_example(values, labelled=labelled, where=where, labels=labels), line, fields)
     except DataError as error:
         return BadRow(error, line, fields)
+
+
+def _no_number(value: object, place: Place) -> DataError:
+    missing = value is None or (isinstance(value, str) and not value.strip())
+    return place.error(
+        "the rating is missing" if missing else f"unknown rating {_shown(value)}",
+        expected="a number, because --stars was given",
+        fix="write a number, or remove the row",
+    )
 
 
 def match_fields(names: Iterable[str], where: Callable[[int], Place], told: Columns = AS_KNOWN) -> dict[str, int]:
@@ -105,16 +117,12 @@ def match_fields(names: Iterable[str], where: Callable[[int], Place], told: Colu
                 found[field] = index
     for field, column in told.names.items():
         if field not in found:
-            there = ", ".join(_shown(name) for name in names[:_MOST_NAMED])
             raise where(0).error(
                 f"no column {column!r}, which was named for the {field}",
-                expected=f"one of {there}",
+                expected=f"one of {_listed(names)}",
                 fix="name a column as the first line of the table has it",
             )
     return found
-
-
-_OTHERWISE = "; or keep your names and say which is which: --column aspect=NAME"
 
 
 def require_fields(
@@ -125,13 +133,23 @@ def require_fields(
     fix = "name the fields sentence, aspect, polarity (and optionally start, end)"
     if not labelled:
         fix = "name the fields sentence and aspect; to have aspects found, use `classic find`, in Python Predictor.find"
-    for field in needed:
-        if field not in found:
-            raise where().error(
-                f"no field for the {field}{seen}",
-                expected=f"a field called {' or '.join(FIELD_NAMES[field])}",
-                fix=_meant(field, names) or fix + (_OTHERWISE if seen else ""),
-            )
+    missing = [field for field in needed if field not in found]
+    if not missing:
+        return
+    if seen:
+        fix += f"; or keep your names and say which is which: {' '.join(f'--column {each}=NAME' for each in missing)}"
+    names = list(names)
+    there = f"; there are {_listed(names)}" if names else ""
+    raise where().error(
+        f"no field for the {missing[0]}{seen}",
+        expected=f"a field called {' or '.join(FIELD_NAMES[missing[0]])}{there}",
+        fix=_meant(missing[0], names) or fix,
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    return ", ".join(_shown(name) for name in names[:_MOST_NAMED]) + more
 
 
 def _meant(field: str, names: Iterable[str]) -> str:

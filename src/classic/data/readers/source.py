@@ -19,6 +19,7 @@ MAX_WHOLE_FILE_BYTES = 128 << 20
 """Cap for the formats that have to be held in memory as a whole."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OTHER_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\0\0\xfe\xff", "UTF-32"))
 _ZIP_ERRORS = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError)
 
 
@@ -140,8 +141,9 @@ def decode(raw: bytes, path: str, line: int = 1) -> str:
         path: For the error message.
         line: The line number of the first byte.
     """
-    if line == 1 and raw.startswith(_BYTE_ORDER_MARK):
-        raw = raw[len(_BYTE_ORDER_MARK) :]
+    if line == 1:
+        refuse_other_encodings(raw, path)
+        raw = raw.removeprefix(_BYTE_ORDER_MARK)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -158,6 +160,17 @@ def decode(raw: bytes, path: str, line: int = 1) -> str:
             fix="the file is binary, damaged or UTF-16; save it as UTF-8 text",
         )
     return text
+
+
+def refuse_other_encodings(head: bytes, path: str) -> None:
+    """Refuses what begins with the mark of UTF-16, which Excel calls Unicode text, or of UTF-32."""
+    for mark, name in _OTHER_ENCODINGS:
+        if head.startswith(mark):
+            raise Place(path, 1, 1).error(
+                f"the file is encoded as {name}",
+                expected="text encoded as UTF-8",
+                fix=f"save the file as UTF-8 (for example: iconv -f {name.lower()} -t utf-8 old > new)",
+            )
 
 
 def position(text: str, offset: int, path: str, first_line: int = 1) -> Place:

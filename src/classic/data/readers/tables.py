@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from classic.data.readers.columns import unique_names
 from classic.data.readers.delimited import iter_fields
-from classic.data.readers.excel import WORKBOOK, is_filled, sheet_rows
+from classic.data.readers.excel import WORKBOOK, is_filled, named_cells, sheet_rows
 from classic.data.readers.source import Place, Source, locate, text_lines, without_line_end, zip_members
 from classic.errors import InputError
 
@@ -49,18 +50,20 @@ def iter_table(path: str | Path) -> Iterator[tuple[int, Fields]]:
 
 def _from_jsonl(source: Source) -> Iterator[tuple[int, Fields]]:
     for number, text in text_lines(source):
-        if not text.strip():
-            continue
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            column = error.colno if isinstance(error, json.JSONDecodeError) else 1
-            raise Place(source.path, number, column).error(
-                "the line is no JSON", expected="one object per line"
-            ) from None
-        if not isinstance(found, dict):
-            raise Place(source.path, number, 1).error("the line is no JSON object", expected="one object per line")
-        yield number, found
+        if text.strip():
+            yield number, parse_fields(text, number, source.path)
+
+
+def parse_fields(text: str, number: int, path: str) -> Fields:
+    """The object on one line of JSON; ``number`` and ``path`` are for messages."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        column = error.colno if isinstance(error, json.JSONDecodeError) else 1
+        raise Place(path, number, column).error("the line is no JSON", expected="one object per line") from None
+    if not isinstance(found, dict):
+        raise Place(path, number, 1).error("the line is no JSON object", expected="one object per line")
+    return found
 
 
 def _from_parquet(source: Source) -> Iterator[tuple[int, Fields]]:
@@ -73,7 +76,8 @@ def _from_parquet(source: Source) -> Iterator[tuple[int, Fields]]:
         line = 0
         try:
             for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
-                for fields in batch.to_pylist():
+                own = unique_names(batch.schema.names)
+                for fields in pyarrow.RecordBatch.from_arrays(batch.columns, names=own).to_pylist():
                     line += 1
                     yield line, fields
         except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
@@ -89,10 +93,12 @@ def _from_excel(source: Source) -> Iterator[tuple[int, Fields]]:
         raise InputError("reading Excel files needs openpyxl", fix="pip install 'classic-asc[excel]'") from None
     with source.open() as stream:
         names: list[str] = []
+        own: list[str] = []
         for line, row in sheet_rows(openpyxl, stream, source.path):
             if not is_filled(row):
                 continue
             if not names:
                 names = ["" if name is None else str(name) for name in row]
+                own = unique_names(names)
                 continue
-            yield line, {name: value for name, value in zip(names, row, strict=False) if name}
+            yield line, named_cells(names, own, row)
