@@ -141,6 +141,8 @@ def test_learning_says_what_was_learned(learned: tuple[Path, list[Result]]) -> N
     told = second.json
     assert (told["version"], told["record"]["domains"]) == (2, ["screen", "soup"])
     assert told["sha256"] == Store.open(path).verify()
+    assert "note: no neutral example" in second.err  # the screens had some
+    assert "neutral" not in first.err
 
 
 def test_learning_and_asking_need_no_network(learned: tuple[Path, list[Result]], connections: list[object]) -> None:

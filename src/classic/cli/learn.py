@@ -113,6 +113,7 @@ def learn(
     """
     from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
+    from classic.data.check import absent_note
     from classic.data.marked import read_marked
 
     with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
@@ -127,7 +128,7 @@ def learn(
         from classic.learning.teach import check_task, teach
         from classic.systems.effects import refuse_idle
         from classic.systems.system import SystemConfig
-        from classic.types import Scenario
+        from classic.types import POLARITIES, Scenario
 
         check_task(task)
         chosen = None
@@ -156,3 +157,5 @@ def learn(
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
     else:
         describe_version(version)
+    if absent := [polarity for polarity in POLARITIES if polarity not in task.classes]:
+        typer.echo(f"note: {absent_note(absent)}", err=True)
