@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from classic.cli.main import app
+from classic.cli.summarise import _open as open_model
 from classic.errors import InputError
 from classic.runtime.answering import Answering
 from fake_finder import FakeFinder
@@ -88,6 +89,11 @@ def test_what_is_wrong_is_said_before_any_work(reviews: Path, tmp_path: Path) ->
     ):
         result = run(*arguments)
         assert isinstance(result.exception, InputError) and result.exception.fix, arguments
+
+
+def test_a_version_of_no_store_is_refused() -> None:
+    with pytest.raises(InputError, match="no store whose version 7"):
+        open_model(None, 7, None, "cpu", told=False)
 
 
 def test_a_store_that_cannot_find_says_so(reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_the_starter_is_in_no_mean(tmp_path: Path) -> None:
         record = {"domain": name, "domains": domains[:number], "classes": ["positive", "negative"], "scores": {}}
         with store.lock():
             store.publish({"w": torch.full((1,), float(number))}, record, {}, "")
-        tested = dict.fromkeys(domains[1:number], {"pairs": [[0, 0, 3], [1, 1, 2]]})
+        tested = {each: {"pairs": [[0, 0, 3], [1, 1, 2]]} for each in domains[1:number]}
         store.write_scores(number, tested)
     found = metrics(store, 3)
     assert found["domains"][0]["after"] is None

@@ -327,7 +327,9 @@ def test_numbers_are_strict_json_and_agree_with_the_matrix(tmp_path: Path) -> No
 def test_the_starter_is_in_no_average_and_that_is_said(tmp_path: Path) -> None:
     store = make_store(tmp_path / "s", ["starter", "camera", "phone"])
     for version in store.chain():  # nobody has its texts to test it again with
-        store.write_scores(version.number, {k: v for k, v in store.read_scores(version.number).items() if k != "starter"})
+        store.write_scores(
+            version.number, {k: v for k, v in store.read_scores(version.number).items() if k != "starter"}
+        )
     numbers, matrix = report_numbers(store), scores_matrix(store)
     then, now = matrix.value("accuracy", 1, 1), matrix.value("accuracy", 2, 1)
     assert (numbers["domains"], numbers["averaged"]) == (["starter", "camera", "phone"], ["camera", "phone"])
