@@ -290,6 +290,11 @@ def test_the_placeholder_of_a_help_is_shown() -> None:
         assert "OUT_DIR/DOMAIN/" in ok("data", command, "--help").out
 
 
+def test_the_help_of_the_domain_says_that_every_store_takes_it() -> None:
+    for command in ("predict", "find", "summarise"):
+        assert "it weighs in" in ok(command, "--help").out
+
+
 def two_clauses(data: Path) -> list[dict[str, str]]:
     """Test sentences of two domains in pairs, each asked about both of its aspects."""
     parts = []
@@ -332,7 +337,9 @@ def test_list_shows_versions_and_the_one_in_use(store: Path) -> None:
 
 def test_verify_prints_the_digest_or_names_the_damaged_file(store: Path) -> None:
     digest = Store.open(store).digest()
-    assert digest in ok("store", "verify", store).out
+    told = ok("store", "verify", store).out
+    assert digest in told
+    assert "2 versions; version 2 is in use" in told
     assert ok("store", "verify", store, "--json").json == {"ok": True, "current": 2, "sha256": digest}
     file = store / "versions" / "0001" / "delta.safetensors"
     file.write_bytes(file.read_bytes()[:-1])
