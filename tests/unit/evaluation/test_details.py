@@ -51,6 +51,8 @@ def test_no_class_and_no_interval_goes_wrong_on_little_data() -> None:
     alone = detail({"pairs": [[0, 0, 1]]})
     assert list(alone["classes"]) == ["positive"]
     assert alone["intervals"]["own_f1"] == (0.0, 1.0)
+    right = detail({"pairs": [[0, 0, 2], [1, 1, 2]]})["intervals"]
+    assert right["macro_f1"] == right["own_f1"] == right["accuracy"] == wilson(4, 4)  # four are no proof
     missed = detail({"pairs": [[0, 1, 3]]})
     assert missed["classes"]["positive"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "examples": 3}
     assert wilson(0, 5)[0] == 0.0
