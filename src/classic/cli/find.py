@@ -222,5 +222,5 @@ def print_found(found: Sequence[Found], form: str) -> None:
     from classic.runtime.records import header
 
     columns = found_columns(())
-    rows = [({}, found)] if found else ()  # a row of its own would stand for a text without any
-    sys.stdout.write(header(form, columns) + found_lines(rows, form, columns))
+    lines = found_lines([({}, found)], form, columns) if found else ""  # else an empty line for a text without any
+    sys.stdout.write(header(form, columns) + lines)
