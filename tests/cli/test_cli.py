@@ -141,6 +141,8 @@ def test_learning_says_what_was_learned(learned: tuple[Path, list[Result]]) -> N
     told = second.json
     assert (told["version"], told["record"]["domains"]) == (2, ["screen", "soup"])
     assert told["sha256"] == Store.open(path).verify()
+    assert "note: no neutral example" in second.err  # the screens had some
+    assert "neutral" not in first.err
 
 
 def test_learning_and_asking_need_no_network(learned: tuple[Path, list[Result]], connections: list[object]) -> None:
@@ -150,7 +152,9 @@ def test_learning_and_asking_need_no_network(learned: tuple[Path, list[Result]],
 
 def test_learning_the_same_again_changes_nothing_and_other_data_is_refused(store: Path, data: Path) -> None:
     digest = Store.open(store).digest()
-    assert "version 2: soup" in ok("learn", store, data / "soup", "--domain", "soup", "--threads", 1).out
+    again = ("learn", store, data / "screen", "--domain", "screen", "--threads", 1)
+    assert ok(*again).out == "screen was learned already, as version 1; nothing was done\n"
+    assert ok(*again, "--json").json["version"] == 1
     assert "already, from other data" in refused("learn", store, data / "lens", "--domain", "soup", "--threads", 1)
     assert Store.open(store).verify() == digest
 
@@ -286,6 +290,11 @@ def test_the_placeholder_of_a_help_is_shown() -> None:
         assert "OUT_DIR/DOMAIN/" in ok("data", command, "--help").out
 
 
+def test_the_help_of_the_domain_says_that_every_store_takes_it() -> None:
+    for command in ("predict", "find", "summarise"):
+        assert "it weighs in" in ok(command, "--help").out
+
+
 def two_clauses(data: Path) -> list[dict[str, str]]:
     """Test sentences of two domains in pairs, each asked about both of its aspects."""
     parts = []
@@ -328,7 +337,9 @@ def test_list_shows_versions_and_the_one_in_use(store: Path) -> None:
 
 def test_verify_prints_the_digest_or_names_the_damaged_file(store: Path) -> None:
     digest = Store.open(store).digest()
-    assert digest in ok("store", "verify", store).out
+    told = ok("store", "verify", store).out
+    assert digest in told
+    assert "2 versions; version 2 is in use" in told
     assert ok("store", "verify", store, "--json").json == {"ok": True, "current": 2, "sha256": digest}
     file = store / "versions" / "0001" / "delta.safetensors"
     file.write_bytes(file.read_bytes()[:-1])
@@ -437,6 +448,9 @@ def test_a_store_keeps_its_settings(store: Path, data: Path, recipe: list[str]) 
         ([SENTENCE, "--span", "40:99"], "outside the sentence"),
         ([SENTENCE, "--aspect", " "], "empty"),
         ([SENTENCE, "--aspect", "soup", "--format", "xlsx"], "jsonl or csv"),
+        ([SENTENCE, "--aspect", "soup", "--format", "csv", "--json"], "leave --json out"),
+        ([SENTENCE, "--aspect", "soup", "--json", "--out", "q.csv"], "leave --json out"),
+        ([SENTENCE, "--aspect", "soup", "--format", "csv", "--out", "q.jsonl"], "leave --format out"),
         ([SENTENCE, "--aspect", "soup", "--domain", "pasta"], "it knows screen, soup"),
         ([SENTENCE, "--aspect", "soup", "--version", "9"], "versions there are: 0, 1, 2"),
         ([SENTENCE, "--aspect", "soup", "--out", "no/where.csv"], "cannot be written"),

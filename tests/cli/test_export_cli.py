@@ -38,6 +38,8 @@ def test_export_says_what_it_compared_and_predict_takes_the_folder(
     told = classic("export", taught_path, "-o", out, "--on", f"screen={test_set}")
     assert "answers that changed           0 of 12" in told
     assert "the test sets that were given" in told
+    assert "own F1   " in told
+    assert "macro-F1" not in classic("export", "--help")
     whole, answers = tmp_path / "store.csv", tmp_path / "export.csv"
     classic("predict", taught_path, test_set, "-o", whole)
     classic("predict", out, test_set, "-o", answers)

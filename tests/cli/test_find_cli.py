@@ -55,6 +55,9 @@ def test_a_sentence_is_answered_without_an_aspect(store: Path) -> None:
     same = run("predict", store, TEXTS[0], "--min-confidence", 0, "--json")
     assert [json.loads(line) for line in same.splitlines()] == lines
     assert "no aspect found" in run("find", store, TEXTS[0], "--min-confidence", 1)
+    table = run("predict", store, TEXTS[0], "--min-confidence", 0, "--format", "csv")
+    rows = [(row["aspect"], row["polarity"]) for row in csv.DictReader(table.splitlines())]
+    assert rows == [(line["aspect"], line["polarity"]) for line in lines]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -111,7 +114,8 @@ def test_killed_it_goes_on_and_writes_the_same(
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [(["find", "STORE"], "no review given"), (["find", "STORE", "gone.csv"], "no file"), (["find", " "], "empty")],
+    [(["find", "STORE"], "no review given"), (["find", "STORE", "gone.csv"], "no file"), (["find", " "], "empty")]
+    + [([command, TEXTS[0], "--version", "7"], "no store whose version 7") for command in ("find", "predict")],
 )
 def test_what_cannot_be_meant_is_refused(store: Path, arguments: list[str], told: str) -> None:
     with pytest.raises(ClassicError, match=told):

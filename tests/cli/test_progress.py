@@ -108,6 +108,18 @@ def test_what_was_learned_has_a_line_for_each_fact_in_80_columns() -> None:
     assert "starter (0%)" not in captured.get()
 
 
+def test_aspects_that_nobody_looked_for_have_no_line() -> None:
+    record = {
+        "scores": {},
+        "finder": {"true": 0, "precision": 0.0, "recall": 0.0, "f1": 0.0},
+        "domains": ["camera"],
+    }
+    console, _ = shown()
+    with console.capture() as captured:
+        describe_version(cast("Version", SimpleNamespace(number=1, domain="camera", record=record, run={})), console)
+    assert "aspects found" not in captured.get()
+
+
 def test_scores_have_a_line_for_each_set_in_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from classic.cli.main import app
-from classic.errors import InputError
+from classic.cli.summarise import _open as open_model
+from classic.errors import ClassicError, InputError
 from classic.runtime.answering import Answering
 from fake_finder import FakeFinder
 
@@ -88,6 +89,18 @@ def test_what_is_wrong_is_said_before_any_work(reviews: Path, tmp_path: Path) ->
     ):
         result = run(*arguments)
         assert isinstance(result.exception, InputError) and result.exception.fix, arguments
+
+
+def test_a_missing_file_is_named_even_if_there_is_an_older_page(tmp_path: Path) -> None:
+    (tmp_path / "old.html").write_text("old")
+    result = run(tmp_path / "nowhere.csv", "-o", tmp_path / "old.html")
+    assert isinstance(result.exception, ClassicError), result.exception
+    assert (tmp_path / "old.html").read_text() == "old"
+
+
+def test_a_version_of_no_store_is_refused() -> None:
+    with pytest.raises(InputError, match="no store whose version 7"):
+        open_model(None, 7, None, "cpu", told=False)
 
 
 def test_a_store_that_cannot_find_says_so(reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from starlette.testclient import TestClient
 
 from classic.report.page import report_numbers
+from classic.serving.versions import metrics
 from classic.store.archive import unpack
 from classic.store.store import Store
 
@@ -52,6 +54,20 @@ def test_metrics_compare_with_the_version_before(client: TestClient) -> None:
     mean = sum(entry["after"]["accuracy"] for entry in found["domains"]) / 3
     assert abs(found["mean"]["accuracy"] - mean) < 1e-12
     assert found["forgetting"] is not None
+
+
+def test_the_starter_is_in_no_mean(tmp_path: Path) -> None:
+    domains = ["starter", "camera", "phone"]
+    store = Store.create(tmp_path / "s", {"system": {}}, {"whole/w": torch.zeros(1)})
+    for number, name in enumerate(domains, start=1):
+        record = {"domain": name, "domains": domains[:number], "classes": ["positive", "negative"], "scores": {}}
+        with store.lock():
+            store.publish({"w": torch.full((1,), float(number))}, record, {}, "")
+        tested = {each: {"pairs": [[0, 0, 3], [1, 1, 2]]} for each in domains[1:number]}
+        store.write_scores(number, tested)
+    found = metrics(store, 3)
+    assert found["domains"][0]["after"] is None
+    assert found["mean"]["accuracy"] == 1.0 and found["forgetting"] == 0.0
 
 
 def test_the_matrix_is_that_of_the_report(client: TestClient, taught_path: Path) -> None:

@@ -78,7 +78,7 @@ def audit(
         found |= {"whole": False, "problem": error.what, "sha256": None}
     texts = _texts(find, find_in)
     if texts:
-        found["search"] = _search(opened, texts, also or [])
+        found["search"] = _search(opened, texts, also or [], quiet=as_json)
     if members or others or domain:
         found["membership"] = _membership(opened, domain, members, others)
     found["unknown_files"] = [file.file for file in files if file.why == UNKNOWN]
@@ -101,12 +101,15 @@ def _texts(find: list[str] | None, rows: Path | None) -> list[str]:
     return texts
 
 
-def _search(store: Any, texts: list[str], also: list[Path]) -> dict[str, Any]:
+def _search(store: Any, texts: list[str], also: list[Path], *, quiet: bool) -> dict[str, Any]:
     from classic.audit.search import control, search
 
     missing = [str(place) for place in also if not place.exists()]
     if missing:
         raise InputError(f"there is no {missing[0]}", fix="check the path")
+    if not quiet:  # it takes a minute, and silence looks like a program that hangs
+        what = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
+        typer.echo(f"looking for {what} in every file; this may take a while", err=True)
     tokenize = _tokenizer(store)
     with tempfile.TemporaryDirectory() as name:
         sound, planted = control(texts[:20], tokenize, Path(name))

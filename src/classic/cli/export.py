@@ -60,7 +60,7 @@ def export(
         float | None, typer.Option(help="Largest share of changed answers that is published.", show_default=False)
     ] = None,
     max_drop: Annotated[
-        float | None, typer.Option(help="Largest fall of the macro-F1 that is published.", show_default=False)
+        float | None, typer.Option(help="Largest fall of the own F1 that is published.", show_default=False)
     ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -108,7 +108,7 @@ def export(
     typer.echo(f"  largest difference of a logit  {parity.gap:.2g}")
     typer.echo(f"  answers that changed           {parity.flips} of {parity.examples}")
     if parity.store_f1 is not None and parity.export_f1 is not None:
-        typer.echo(f"  own F1          {parity.store_f1:.4f} -> {parity.export_f1:.4f}")
+        typer.echo(f"  own F1                         {parity.store_f1:.4f} -> {parity.export_f1:.4f}")
     if parity.layers:
         typer.echo(f"  layers in 8 bits               {parity.rounded} of {parity.layers}")
     typer.echo(f"wrote {out} ({size / 1e6:.0f} MB)")

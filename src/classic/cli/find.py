@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -86,14 +85,14 @@ def find(
     from classic.cli.predict import _form, _opener, _starter
 
     own, asked = (None, str(store)) if text is None else (store, text)
-    form = _form(form, out)
+    form = _form(form, out, as_json)
     source = Path(asked) if asked != "-" and is_file(asked) else None
     if source is None and asked != "-":
         _refuse_path(asked, alone=text is None)
     if source and out is not None and out.exists() and out.samefile(source):
         raise InputError("input and output are the same file", fix="choose another name for --out")
     open_predictor, job = (
-        _starter(threads, device)
+        _starter(version, threads, device)
         if own is None
         else _opener(own, version, threads, device, told=domain is not None, finding=True)
     )
@@ -275,9 +274,11 @@ def show_found(found: Sequence[Found], min_confidence: float) -> None:
     Console().print(table)
 
 
-def print_found(found: Sequence[Found]) -> None:
-    """The same as JSON lines."""
-    from classic.runtime.found_records import found_record
+def print_found(found: Sequence[Found], form: str) -> None:
+    """The same as JSON lines or CSV."""
+    from classic.runtime.found_records import found_columns, found_lines
+    from classic.runtime.records import header
 
-    for each in found:
-        typer.echo(json.dumps(found_record(each), ensure_ascii=False))
+    columns = found_columns(())
+    lines = found_lines([({}, found)], form, columns) if found else ""  # else an empty line for a text without any
+    sys.stdout.write(header(form, columns) + lines)

@@ -113,6 +113,7 @@ def learn(
     """
     from classic.cli.progress import TrainingProgress, describe_version
     from classic.data import load_task
+    from classic.data.check import absent_note
     from classic.data.marked import read_marked
 
     with TrainingProgress(quiet=as_json, verbose=verbose) as progress:
@@ -127,7 +128,7 @@ def learn(
         from classic.learning.teach import check_task, teach
         from classic.systems.effects import refuse_idle
         from classic.systems.system import SystemConfig
-        from classic.types import Scenario
+        from classic.types import POLARITIES, Scenario
 
         check_task(task)
         chosen = None
@@ -149,10 +150,16 @@ def learn(
                 typer.echo(PAPER_OVER_MINILM, err=True)
         progress.on_stage(domain, "opening the store")
         opened, ready = begin(store, chosen, seed or 0, where, starter=not from_scratch, finder=finder)
+        before = opened.current
         version, _ = teach(opened, task, device=where, watcher=progress, learner=ready, sentences=marked)
         progress.on_stage(domain, "keeping an export for quick answers")
         keep_quick(opened)
+    repeated = version.number <= before  # whatever is learned now gets a higher number
     if as_json:
         print_json({"version": version.number, "record": version.record, "run": version.run, "sha256": opened.digest()})
-    else:
+    elif not repeated:
         describe_version(version)
+    if repeated:
+        typer.echo(f"{domain} was learned already, as version {version.number}; nothing was done", err=as_json)
+    elif absent := [polarity for polarity in POLARITIES if polarity not in task.classes]:
+        typer.echo(f"note: {absent_note(absent)}", err=True)

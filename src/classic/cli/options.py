@@ -68,7 +68,7 @@ Stars = Annotated[
 ToldDomain = Annotated[
     str | None,
     typer.Option(
-        help="The domain; only in a store that learns task-incrementally.",
+        help="The domain, if you know it: it weighs in. A store that learns task-incrementally must be told.",
         show_default=False,
         autocompletion=completion.domain,
     ),

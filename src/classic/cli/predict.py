@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from classic.runtime.answering import Answering
     from classic.runtime.folder import Card
 
+_FORMS = ("jsonl", "csv", "parquet")
 _LONGEST_SHOWN = 40  # characters of a word that an error repeats
 
 
@@ -149,7 +150,7 @@ def predict(
             "--aspect and --span are for one sentence",
             fix="leave them out; a file names the aspect of every row in a column",
         )
-    form = _form(form, out)
+    form = _form(form, out, as_json)
     if from_file and out is not None and out.exists() and out.samefile(text):
         raise InputError("input and output are the same file", fix="choose another name for --out")
     if engine not in ("local", "ray"):
@@ -171,7 +172,7 @@ def predict(
         if out is not None:
             raise InputError("--out is for files", fix="give a file, or leave --out out")
         opener = (
-            _starter(threads, device)
+            _starter(version, threads, device)
             if by_starter
             else _opener(store, version, threads, device, told=domain is not None, finding=True)
         )
@@ -182,7 +183,7 @@ def predict(
             examples = [example_about(each.sentence, each.span or each.aspect) for each in judged]
             show_explained(examples, predictor, domain, as_json or form == "jsonl")
             return
-        print_found(found) if as_json or form else show_found(found, min_confidence)
+        print_found(found, form or "jsonl") if as_json or form else show_found(found, min_confidence)
         return
     known = survey(Path(text), on_error, columns) if from_file else None
     rows = entries(Path(text), on_error, columns) if from_file else _rows(text, aspect or [], span or [], on_error)
@@ -190,7 +191,7 @@ def predict(
         threads = threads or 1  # a worker has one CPU
     told = domain is not None
     open_predictor, job = (
-        _starter(threads, device) if by_starter else _opener(store, version, threads, device, told=told)
+        _starter(version, threads, device) if by_starter else _opener(store, version, threads, device, told=told)
     )
     if out is not None:
 
@@ -266,8 +267,12 @@ def _opener(
     return open_store, job
 
 
-def _starter(threads: int | None, device: str) -> tuple[Callable[[], Answering], dict[str, Any]]:
+def _starter(version: int | None, threads: int | None, device: str) -> tuple[Callable[[], Answering], dict[str, Any]]:
     """The starter instead of a store."""
+    if version is not None:
+        raise InputError(
+            f"there is no store whose version {version} could be asked", fix="name the store, or leave --version out"
+        )
 
     def open_starter() -> Answering:
         where = prepare_torch(threads, device)
@@ -332,11 +337,18 @@ def _write(
         tell_bad(known, marked)
 
 
-def _form(form: str | None, out: Path | None) -> str | None:
-    if form is None and out is not None:
-        form = out.suffix.removeprefix(".").lower()
-    if form not in (None, "jsonl", "csv", "parquet") or (form == "parquet" and out is None):
+def _form(form: str | None, out: Path | None, as_json: bool) -> str | None:
+    """The format of the answers: that of --format, or that of the file's ending. They must not contradict each other."""
+    ending = out.suffix.removeprefix(".").lower() if out is not None else None
+    if form is not None and ending in _FORMS and ending != form:
+        raise InputError(
+            f"--format {form} for a file that ends in .{ending}", fix="leave --format out, or rename the file"
+        )
+    form = form or ending
+    if form not in (None, *_FORMS) or (form == "parquet" and out is None):
         raise InputError(f"output format {form!r}", fix="use jsonl or csv, or a file that ends in .parquet")
+    if as_json and form not in (None, "jsonl"):
+        raise InputError(f"--json, but the answers are to be {form}", fix="leave --json out")
     return form
 
 

@@ -65,7 +65,9 @@ def verify(store: StorePath, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"ok": True, "current": opened.current, "sha256": digest})
     else:
-        typer.echo(f"{store} is whole: {len(opened.numbers()) - 1} versions, {opened.current} in use\nsha256 {digest}")
+        count = len(opened.numbers()) - 1
+        versions = "1 version" if count == 1 else f"{count} versions"
+        typer.echo(f"{store} is whole: {versions}; version {opened.current} is in use\nsha256 {digest}")
 
 
 @app.command()

@@ -107,7 +107,9 @@ def _open(own: Path | None, version: int | None, threads: int | None, device: st
     from classic.cli.predict import _opener, _starter
 
     opener, _ = (
-        _starter(threads, device) if own is None else _opener(own, version, threads, device, told=told, finding=True)
+        _starter(version, threads, device)
+        if own is None
+        else _opener(own, version, threads, device, told=told, finding=True)
     )
     return opener()
 

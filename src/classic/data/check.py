@@ -170,7 +170,18 @@ def _class_findings(name: str, counts: Sequence[SplitCount]) -> Iterator[Finding
             message = f"no {' and no '.join(missing)} example, though training has some"
             yield Finding("missing-class", "warning", name, split, None, message)
         if split in ("train", "all") and (absent := [each for each in POLARITIES if each not in classes]):
-            yield Finding("missing-class", "info", name, split, None, f"no {' and no '.join(absent)} example")
+            yield Finding("missing-class", "info", name, split, None, absent_note(absent))
+
+
+def absent_note(absent: Sequence[Polarity]) -> str:
+    """What it means to learn from examples that lack a polarity; there is no error in it, but one wants to know before.
+
+    >>> absent_note([Polarity.NEUTRAL])
+    'no neutral example: a store that learns this will hardly say neutral about such texts; give some if they occur'
+    """
+    names = " or ".join(absent)
+    means = f"a store that learns this will hardly say {names} about such texts; give some if they occur"
+    return f"no {' and no '.join(absent)} example: {means}"
 
 
 def _classes(count: SplitCount | None) -> list[Polarity]:

@@ -13,6 +13,8 @@ METRICS = ("accuracy", "macro_f1", "own_f1")
 Z = 1.96
 """Standard errors on either side of a 95 % interval."""
 
+_NO_WIDTH = 1e-9  # less is rounding
+
 
 def detail(counted: dict[str, Any], classes: Collection[object] = ()) -> dict[str, Any]:
     """All scores of a test with what stands behind them, as plain JSON values.
@@ -66,7 +68,11 @@ def by_class(counted: dict[str, Any]) -> dict[str, dict[str, float]]:
 def intervals(counted: dict[str, Any], classes: Collection[object] = ()) -> dict[str, tuple[float, float]]:
     """95 % intervals of the scores, for another test set of the same size from the same source.
 
-    Wilson's for the accuracy; for the macro-F1 the score plus and minus 1.96 of its jackknife standard error.
+    Wilson's for the accuracy; for the macro-F1 the score plus and minus 1.96 of its jackknife standard error. Where every
+    example says the same, as if all answers are right, that error is 0 however few there are: then Wilson's, too.
+
+    >>> [round(end, 2) for end in intervals({"pairs": [[0, 0, 2], [1, 1, 2]]})["macro_f1"]]
+    [0.51, 1.0]
     """
     true, said = expand(counted)
     right = sum(t == s for t, s in zip(true, said, strict=True))
@@ -76,7 +82,10 @@ def intervals(counted: dict[str, Any], classes: Collection[object] = ()) -> dict
         def value(of: dict[str, Any], metric: str = metric) -> float:
             return float(score(of, classes)[metric])
 
-        found[metric] = _jackknife(counted, value)
+        low, high = _jackknife(counted, value)
+        if high - low < _NO_WIDTH:
+            low, high = min(low, found["accuracy"][0]), max(high, found["accuracy"][1])
+        found[metric] = low, high
     return found
 
 

@@ -64,6 +64,13 @@ class ResultMatrix:
         for metric in METRICS:
             self._values[metric][t][u] = float(scores[metric])
 
+    def without(self, task: str) -> ResultMatrix:
+        """The same results but for one task: neither tested nor learned, as far as averages go."""
+        left = [place for place, name in enumerate(self.tasks) if name != task]
+        matrix = ResultMatrix([self.tasks[place] for place in left])
+        matrix._values = {metric: [[rows[t][u] for u in left] for t in left] for metric, rows in self._values.items()}
+        return matrix
+
     def value(self, metric: str, t: int, u: int) -> float:
         """R[t, u] of one metric."""
         return self._of(metric)[t][u]

@@ -42,10 +42,15 @@ def expand(counted: dict[str, Any]) -> tuple[list[int], list[int]]:
 
 
 def own_columns(classes: Collection[object], counted: dict[str, Any]) -> list[int]:
-    """The numbers of a domain's own classes; where nobody knows them, those that occur in the truth."""
+    """The numbers of a domain's own classes, as far as they occur in the truth: a class of no example cannot be answered
+    rightly. Where nobody knows the domain's classes, or none of them occurs, all those of the truth.
+
+    >>> own_columns(["positive", "negative", "neutral"], {"pairs": [[0, 0, 2], [1, 2, 2]]})
+    [0, 1]
+    """
     named = {str(each) for each in classes}
-    own = [polarity.column for polarity in POLARITIES if str(polarity) in named]
-    return own or sorted({true for true, _, _ in counted["pairs"]})
+    there = sorted({true for true, _, _ in counted["pairs"]})
+    return [column for column in there if column >= 0 and str(POLARITIES[column]) in named] or there
 
 
 def score(counted: dict[str, Any], classes: Collection[object] = ()) -> dict[str, Any]:

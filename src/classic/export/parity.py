@@ -66,7 +66,7 @@ class Parity:
 
     @property
     def change(self) -> float:
-        """Of the macro-F1; negative is worse."""
+        """Of the own F1; negative is worse."""
         return 0.0 if self.store_f1 is None or self.export_f1 is None else self.export_f1 - self.store_f1
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Parity:
         if self.flips > limits.flips * self.examples:
             found.append(f"{self.flips} of {self.examples} answers changed (at most {limits.flips:.2%})")
         if -self.change > limits.drop:
-            found.append(f"macro-F1 fell by {-self.change:.4f} (at most {limits.drop:.4f})")
+            found.append(f"own F1 fell by {-self.change:.4f} (at most {limits.drop:.4f})")
         return found
 
     def require(self, limits: Limits) -> None:

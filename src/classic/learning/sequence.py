@@ -11,7 +11,7 @@ from classic.data.starter import STARTER
 from classic.data.tasks import task_hash
 from classic.errors import InputError, StoreError
 from classic.evaluation.matrix import METRICS, ResultMatrix
-from classic.evaluation.scores import expand, score
+from classic.evaluation.scores import expand, own_columns, score
 from classic.learning.learner import begin, load_learner
 from classic.learning.teach import teach
 from classic.learning.testing import confusion
@@ -87,7 +87,7 @@ def learn_sequence(
             store.write_scores(version.number, scores)
         for u in wanted:
             true, said = expand(scores[place[u]])
-            matrix.record(index, u, true, said, [polarity.column for polarity in tasks[u].classes])
+            matrix.record(index, u, true, said, own_columns(tasks[u].classes, scores[place[u]]))
         if on_task:
             on_task(version, matrix)
     return store, matrix

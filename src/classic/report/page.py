@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from classic._version import __version__
+from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
 from classic.evaluation.details import detail
 from classic.evaluation.matrix import METRICS, ResultMatrix
@@ -59,17 +60,19 @@ def render_report(store: Store, title: str | None = None) -> str:
     )
     environment.filters |= {"percent": percent, "points": points, "duration": duration}
     chain = _learned(store)
-    matrix = scores_matrix(store)
-    domains = list(matrix.tasks)
+    everything = scores_matrix(store)
+    domains = list(everything.tasks)
+    matrix = _of_their_own(everything)
     numbers = report_numbers(store)
     return environment.get_template("report.html.j2").render(
         title=title or store.path.resolve().name,
         program=__version__,
         domains=domains,
+        averaged=list(matrix.tasks),
         few=len(domains) <= _FEW,
         names=NAMES,
         numbers=_with_nan(numbers),
-        tested={metric: _tested(numbers, metric) for metric in METRICS},
+        tested={metric: _tested(matrix, metric) for metric in METRICS},
         coverage=parts.coverage(matrix),
         heat={metric: parts.result_heat(matrix, metric) for metric in METRICS},
         heat_ends={metric: heat_range(parts.cells(matrix, metric)) for metric in METRICS},
@@ -79,7 +82,7 @@ def render_report(store: Store, title: str | None = None) -> str:
         transfer=parts.share_map(domains, [version.record.get("transfer") for version in chain]),
         overlap=parts.share_map(domains, [version.record.get("overlap") for version in chain]),
         training=parts.training_panels(domains, [version.record.get("epochs", []) for version in chain]),
-        versions=[_version_row(store, version, matrix) for version in chain],
+        versions=[_version_row(store, version, everything) for version in chain],
         polarities=[str(polarity) for polarity in POLARITIES],
         settings=_flatten(store.settings),
         surroundings=_flatten(chain[-1].run.get("surroundings", {})),
@@ -111,22 +114,33 @@ def scores_matrix(store: Store) -> ResultMatrix:
     return ResultMatrix.from_dict(plain)
 
 
+def _of_their_own(matrix: ResultMatrix) -> ResultMatrix:
+    """The results on the domains that a store was taught. The starter it began with is in no average.
+
+    It came with the package: whoever has the store has no texts to test it again with, and every average would be missing.
+    """
+    return matrix.without(STARTER) if matrix.tasks[0] == STARTER and len(matrix.tasks) > 1 else matrix
+
+
 def report_numbers(store: Store) -> dict[str, Any]:
     """The numbers of the report as strict JSON; null where a test is missing."""
-    chain, matrix = _learned(store), scores_matrix(store)
+    chain, everything = _learned(store), scores_matrix(store)
+    matrix = _of_their_own(everything)
+    left_out = len(everything.tasks) - len(matrix.tasks)
     whole = matrix.learned == len(matrix.tasks)  # else its last row is that of an older version
     runs = [version.run for version in chain]
     capacities = [version.record.get("capacity") for version in chain]
     numbers: dict[str, Any] = {
-        "domains": list(matrix.tasks),
+        "domains": list(everything.tasks),
+        "averaged": list(matrix.tasks),
         "final": {metric: matrix.final(metric) if whole else math.nan for metric in METRICS},
         "forward": {metric: matrix.forward(metric) if whole else math.nan for metric in METRICS},
         "forgetting": matrix.forgetting if whole else math.nan,
         "backward_transfer": matrix.backward_transfer if whole else math.nan,
-        "curve": {metric: _curve(matrix, metric) for metric in METRICS},
+        "curve": {metric: [math.nan] * left_out + _curve(matrix, metric) for metric in METRICS},
         "forgetting_by_domain": {metric: parts.forgetting(matrix, metric) for metric in METRICS},
         "backward_transfer_by_domain": {metric: parts.backward(matrix, metric) for metric in METRICS},
-        "matrix": matrix.to_dict(),
+        "matrix": everything.to_dict(),
         "details": _details(store, chain),
         "capacity": capacities,
         "free_units": capacities[-1]["free"] if capacities[-1] else None,
@@ -221,13 +235,13 @@ def _flatten(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     return [(prefix, text)] if prefix else []
 
 
-def _tested(numbers: dict[str, Any], metric: str) -> tuple[float, int]:
+def _tested(matrix: ResultMatrix, metric: str) -> tuple[float, int]:
     """The mean over the domains that were tested on the newest version, and their number.
 
     Of one domain alone it would be the score of that domain, and called final it would say too much: then it is missing.
     """
-    known = [value for value in numbers["matrix"][metric][-1] if value is not None]
-    enough = len(known) > 1 or len(known) == len(numbers["domains"])
+    known = [value for value in matrix.row(metric, len(matrix.tasks) - 1) if not math.isnan(value)]
+    enough = len(known) > 1 or len(known) == len(matrix.tasks)
     return (math.fsum(known) / len(known) if enough else math.nan), len(known)
 
 

@@ -89,4 +89,5 @@ def _missing(classes: list[str]) -> str:
     missing = [name for name in ("positive", "negative", "neutral") if name not in classes]
     if not missing:
         return "- The domain had examples of all three polarities."
-    return f"- The domain had no {' and no '.join(missing)} examples; such answers here rest on other domains."
+    had = f"- The domain had no {' and no '.join(missing)} examples"
+    return f"{had}: this version hardly says {' or '.join(missing)} about texts like its own."

@@ -35,7 +35,7 @@ def check_target(path: Path, source: Path) -> None:
     if path.is_dir() or not path.resolve().parent.is_dir():
         wrong = f"{path} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise InputError(f"the summary cannot be written: {wrong}", fix="name a file in a folder that exists")
-    if path.exists() and path.samefile(source):
+    if path.exists() and source.exists() and path.samefile(source):
         raise InputError("input and output are the same file", fix="choose another name for --out")
 
 

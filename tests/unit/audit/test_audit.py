@@ -114,6 +114,14 @@ def test_a_taught_canary_is_nowhere_and_a_planted_one_ends_with_code_1(
     assert code == 1 and found["search"]["hits"][0]["file"].endswith("work/left")
 
 
+def test_a_search_says_what_it_does_before_it_is_done(taught_store: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr("sys.argv", ["classic", "audit", str(taught_store), "--find", SECRET])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert not ended.value.code
+    assert capsys.readouterr().err == "looking for 1 text in every file; this may take a while\n"
+
+
 def test_the_area_under_the_curve_is_that_of_a_slow_count() -> None:
     draw = random.Random(0)
     for _ in range(50):

@@ -52,6 +52,13 @@ def test_classes() -> None:
     assert ("empty-split", "error", "train") in kinds(Task("t", ()))
 
 
+def test_a_polarity_that_training_lacks_is_said_with_what_follows_and_is_no_warning() -> None:
+    report = check(Task("t", *3 * [(Example("a lid", "lid", P), Example("a pan", "pan", N))]))
+    told = [finding for finding in report.findings if finding.kind == "missing-class"]
+    assert [finding.severity for finding in told] == ["info"]
+    assert "hardly say neutral" in told[0].message
+
+
 def test_lines_and_text(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("sentence,aspect,polarity\na secret,secret,+\nother,other,-\n")
     (tmp_path / "test.csv").write_text("sentence,aspect,polarity\n\nother,other,-\na secret,secret,+\n")

@@ -51,6 +51,15 @@ def test_no_class_and_no_interval_goes_wrong_on_little_data() -> None:
     alone = detail({"pairs": [[0, 0, 1]]})
     assert list(alone["classes"]) == ["positive"]
     assert alone["intervals"]["own_f1"] == (0.0, 1.0)
+    right = detail({"pairs": [[0, 0, 2], [1, 1, 2]]})["intervals"]
+    assert right["macro_f1"] == right["own_f1"] == right["accuracy"] == wilson(4, 4)  # four are no proof
     missed = detail({"pairs": [[0, 1, 3]]})
     assert missed["classes"]["positive"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "examples": 3}
     assert wilson(0, 5)[0] == 0.0
+
+
+def test_own_f1_leaves_out_classes_that_the_data_lack() -> None:
+    right = {"pairs": [[0, 0, 2], [1, 1, 2]]}
+    assert score(right, POLARITIES)["own_f1"] == score(right)["own_f1"] == 1.0  # a small part has no neutral
+    stray = {"pairs": [[0, 0, 2], [1, 1, 1], [1, 2, 1]]}
+    assert score(stray, POLARITIES)["own_f1"] == score(stray, POLARITIES[:2])["own_f1"] < 1.0

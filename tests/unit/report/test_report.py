@@ -324,6 +324,26 @@ def test_numbers_are_strict_json_and_agree_with_the_matrix(tmp_path: Path) -> No
     assert numbers["seconds"] == pytest.approx(31.4 * 3 + 3)
 
 
+def test_the_starter_is_in_no_average_and_that_is_said(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "s", ["starter", "camera", "phone"])
+    for version in store.chain():  # nobody has its texts to test it again with
+        store.write_scores(
+            version.number, {k: v for k, v in store.read_scores(version.number).items() if k != "starter"}
+        )
+    numbers, matrix = report_numbers(store), scores_matrix(store)
+    then, now = matrix.value("accuracy", 1, 1), matrix.value("accuracy", 2, 1)
+    assert (numbers["domains"], numbers["averaged"]) == (["starter", "camera", "phone"], ["camera", "phone"])
+    assert numbers["final"]["accuracy"] == (now + matrix.value("accuracy", 2, 2)) / 2
+    assert numbers["forgetting"] == pytest.approx(then - now)
+    assert numbers["backward_transfer"] == pytest.approx(now - then)
+    assert numbers["curve"]["accuracy"] == [None, then, numbers["final"]["accuracy"]]
+    page = render_report(store)
+    parse(page)
+    assert "The starter, which this store began with, is left out" in page
+    assert "domains tested again" not in page and "were not tested again" not in page
+    assert len(heat_rows(page)) == 2
+
+
 def test_a_newest_version_without_test_has_no_final_score(tmp_path: Path) -> None:
     store = make_store(tmp_path / "s", ["a", "b"])
     record = {"domain": "c", "domains": ["a", "b", "c"], "scores": {}}
