@@ -167,7 +167,8 @@ def test_changes_of_a_system() -> None:
     ("asked", "fresh", "teachers"),
     [
         ({}, 0.0, None),
-        ({"quick": True}, 0.04, 5),
+        ({"quick": True}, 0.0, 5),
+        ({"quick": True, "changes": {"additions.average": False}}, 0.04, 5),
         ({"scenario": Scenario.TIL}, 0.04, None),
         ({"changes": {"additions.average": False}}, 0.04, None),
         ({"changes": {"method.gates.fresh": 0.1, "method.most_teachers": 2}}, 0.1, 2),
