@@ -114,7 +114,14 @@ def fits(config: SystemConfig) -> bool:
     if data is None:
         return False
     wanted, there = config.complete().to_dict(), read(data)[0]["system"]
-    return all(wanted[name] == there[name] for name in _DECIDES)
+    return all(_told(wanted[name]) == _told(there[name]) for name in _DECIDES)
+
+
+def _told(setting: Any) -> Any:
+    """A setting without what only says how much is cached, and where: that fits every starter."""
+    if not isinstance(setting, dict):
+        return setting
+    return {name: value for name, value in setting.items() if not name.startswith("cache_")}
 
 
 def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> Learner:

@@ -89,3 +89,9 @@ def test_a_damaged_starter_is_never_used(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(starter, "SHA256", hashlib.sha256(b"another").hexdigest())
     with pytest.raises(StoreError, match="damaged"):
         starter._shipped.__wrapped__()
+
+
+def test_where_states_are_cached_does_not_matter_to_the_starter() -> None:
+    for changes in ({"backbone.cache_folder": "states"}, {"backbone.cache_mb": 1}):
+        assert starter.fits(SystemConfig.preset(changes=changes))
+    assert not starter.fits(SystemConfig.preset(changes={"backbone.width": 64}))

@@ -75,6 +75,7 @@ def execute(
 
     from classic.benchmark.runs.outside import load
     from classic.learning.sequence import learn_sequence, summary, task_facts
+    from classic.learning.starter import fits
 
     torch.set_num_threads(job.threads)
     load(spec.outside for spec in job.specs)
@@ -90,6 +91,8 @@ def execute(
             cached = config.backbone_config | {"cache_folder": str(work / "states")}
             config = replace(config, backbone_config=cached)
         trained = replace(config, task_id=TaskId.LAST) if config.task_id is TaskId.ENTROPY else config
+
+        assert not spec.starter or fits(trained), "a run that is called +starter begins with it"
 
         def tell(version: Any, matrix: Any, name: str = spec.name) -> None:
             scores = {m: matrix.value(m, matrix.learned - 1, matrix.learned - 1) for m in ("accuracy", "own_f1")}
