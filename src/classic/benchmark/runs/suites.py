@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from classic.benchmark.runs.outside import split
@@ -81,8 +81,10 @@ def specs_of(table: TableName, chosen: Selection) -> list[Spec]:
                 name, outside = split(written)
                 if outside is None and chosen.systems:
                     parse(name)  # a name that says nothing is refused, and not shown as a row without runs
-                spec = Spec(name, order, seed, chosen.budget, chosen.first, encoder=chosen.encoder, outside=outside)
-                found.append(replace(spec, changes=chosen.changes))
+                asked = Spec(
+                    name, order, seed, chosen.budget, chosen.first, False, chosen.encoder, chosen.changes, outside
+                )
+                found.append(asked)
     return found
 
 
