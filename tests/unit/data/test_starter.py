@@ -59,7 +59,7 @@ def test_a_broken_line_is_refused(line: str) -> None:
 
 def test_it_is_large_and_wide(corpus: list[Sentence]) -> None:
     assert len(starter_domains()) >= 30
-    assert sum(len(sentence.examples) for sentence in corpus) >= 13000
+    assert sum(len(sentence.examples) for sentence in corpus) >= 27000
     for domain in starter_domains():
         assert sum(len(sentence.examples) for sentence in load_starter(domain)) >= 200, domain
         assert domain in HELD_OUT or sum(sentence.register == "review" for sentence in load_starter(domain)) >= 60, (
@@ -85,13 +85,8 @@ def test_polarities_are_balanced_and_most_sentences_have_several_aspects(corpus:
     assert shares[Polarity.POSITIVE] == pytest.approx(0.41, abs=0.02)
     assert shares[Polarity.NEGATIVE] == pytest.approx(0.39, abs=0.02)
     assert shares[Polarity.NEUTRAL] == pytest.approx(0.20, abs=0.02)
-    assert sum(2 <= len(sentence.examples) <= 4 for sentence in corpus) / len(corpus) > 0.75
+    assert sum(2 <= len(sentence.examples) <= 4 for sentence in corpus) / len(corpus) > 0.7
     assert sum(sentence.mixed for sentence in corpus) / len(corpus) > 0.5
-    written_to_teach = [
-        sentence for sentence in corpus if sentence.register != "review"
-    ]  # reviews are more of one mind
-    assert sum(2 <= len(sentence.examples) <= 4 for sentence in written_to_teach) / len(written_to_teach) > 0.8
-    assert sum(sentence.mixed for sentence in written_to_teach) / len(written_to_teach) > 0.6
     for register in REGISTERS:
         assert sum(sentence.register == register for sentence in corpus) > 150, register
 
