@@ -58,6 +58,26 @@ def test_columns_of_equal_or_taken_names_come_back_too(taught_path: Path, tmp_pa
     assert "second field for the sentence" in refused("predict", taught_path, source)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_that_only_has_the_name_of_a_field_is_not_lost(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text("span,sentence,comment,term,end\nweek 3,draft,bad soup,soup,\n")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, "--column", "sentence=comment")
+    (row,) = read(out)
+    names = ("sentence", "input_sentence", "comment", "term", "input_span")
+    assert [row[name] for name in names] == ["bad soup", "draft", "bad soup", "soup", "week 3"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_bad_row_is_marked_with_all_that_stands_in_it(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text("sentence,aspect,start,end\nbad soup,soup,4,8\nbad soup,soup,four,8\n")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "mark")
+    row = read(out)[1]
+    assert [row[name] for name in ("sentence", "aspect", "start", "end")] == ["bad soup", "soup", "four", "8"]
+    assert "is not a position" in row["error"]
+
+
 def test_bad_rows_stop_are_skipped_or_marked(taught_path: Path, tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text(BAD)
