@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +23,7 @@ from classic.cli.options import (
     is_file,
     is_folder,
 )
+from classic.data.readers.source import ENDINGS, meant_file
 from classic.errors import InputError
 from classic.types import Found
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _Asked = tuple[Mapping[str, object], str]
 """What comes back beside an answer, and the text."""
-_ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 _MOST_WORDS = 5  # of a file's name; a longer text that ends in one is a sentence about a file
 _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
@@ -125,29 +124,13 @@ def refuse_missing(text: str) -> None:
     words = text.split()
     if not words or len(words) > _MOST_WORDS:
         return
-    ends = Path(words[-1]).suffix.casefold() in _ENDINGS
-    close = _meant(text.strip()) if ends or len(words) == 1 else None
+    ends = Path(words[-1]).suffix.casefold() in ENDINGS
+    # A word that ends as sentences do names no file.
+    close = meant_file(Path(text.strip())) if ends or (len(words) == 1 and words[0][-1].isalnum()) else None
     if close or ends or (len(words) == 1 and "/" in text):
-        fix = f"did you mean {close!r}?" if close else "check the path."
+        fix = f"did you mean {str(close)!r}?" if close else "check the path."
         otherwise = "" if "/" in text else " If it is a sentence, end it with a full stop"
         raise InputError(f"there is no file {text!r}", fix=fix + otherwise)
-
-
-def _meant(text: str) -> str | None:
-    """The file whose name a text nearly is, perhaps with another ending; a word that ends as sentences do names none."""
-    wanted = Path(text)
-    if not text[-1].isalnum():
-        return None
-    try:
-        names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]
-    except (OSError, ValueError):
-        return None
-    if wanted.suffix and (close := get_close_matches(wanted.name, names, n=1, cutoff=0.8)):
-        return str(wanted.with_name(close[0]))
-    # A word without an ending may be a review, so only files of reviews count.
-    stems = {Path(name).stem: name for name in sorted(names) if Path(name).suffix.casefold() in _ENDINGS}
-    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.8)
-    return str(wanted.with_name(stems[near[0]])) if near else None
 
 
 def _from_standard_input(column: str | None) -> Iterator[_Asked]:
