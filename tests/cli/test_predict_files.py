@@ -223,6 +223,22 @@ def test_one_word_with_an_aspect_is_a_text(monkeypatch: pytest.MonkeyPatch) -> N
     assert row["sentence"] == "superb"
 
 
+@pytest.mark.parametrize("asked", [("",), ("", "--aspect", "lid"), ("reviews.store", " "), (" ", "--span", "0:1")])
+def test_an_empty_sentence_is_called_one(asked: tuple[str, ...]) -> None:
+    assert refused("predict", *asked).startswith("Error: the sentence is empty\n")
+
+
+def test_an_empty_name_of_a_store_is_called_one() -> None:
+    assert "the name of the store is empty" in refused("predict", "", "The lens is sharp.")
+
+
+@pytest.mark.parametrize("command", ["predict", "find"])
+def test_a_sentence_keeps_its_slashes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    (row,) = ok(command, "See https://example.com: the lens is sharp.", "--json").lines
+    assert "https://example.com" in row["sentence"]
+
+
 def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
     text = "The lens is sharp. The menu is confusing."

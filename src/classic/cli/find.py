@@ -38,7 +38,7 @@ _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
 def find(
     store: Annotated[
-        Path,
+        str,  # a review that became a path would lose a slash of every two
         typer.Argument(
             help="Folder of the store, or a folder that `classic export` wrote. Without either, the starter that comes with "
             "the package answers.",
@@ -83,7 +83,7 @@ def find(
     """
     from classic.cli.predict import _form, _opener, _starter
 
-    own, asked = (None, str(store)) if text is None else (store, text)
+    own, asked = (None, store) if text is None else (Path(store), text)
     form = _form(form, out, as_json)
     source = Path(asked) if asked != "-" and is_file(asked) else None
     if source is None and asked != "-":
@@ -110,16 +110,16 @@ def find(
 
 
 def _refuse_path(asked: str, *, alone: bool) -> None:
+    if not asked.strip():
+        raise InputError("the review is empty", fix="write one between the quotes, or name a file")
     if alone and is_folder(asked):
         raise InputError("no review given", fix=f'write: classic find {asked} "The zoom is superb."')
     refuse_missing(asked)
-    if not asked.strip():
-        raise InputError("an empty review", fix="give a text or a file")
 
 
 def refuse_missing(text: str) -> None:
     """Refuses what is no sentence but a folder, or the path of a file that is not there."""
-    if text.strip() and is_folder(text):
+    if is_folder(text):
         raise InputError(f"{text!r} is a folder", fix="give a sentence, or name a file inside the folder")
     words = text.split()
     if not words or len(words) > _MOST_WORDS:
