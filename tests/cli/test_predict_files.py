@@ -209,6 +209,14 @@ def test_a_path_that_names_nothing_is_told_to_be_checked(word: str) -> None:
     assert "there is no file or folder" in told and "--aspect" not in told
 
 
+@pytest.mark.parametrize(
+    "asked", [("in.csvv",), ("no/such",), ("my.stor",), ("my.store", "no.csv"), ("my.store", "a/b")]
+)
+def test_a_path_that_names_nothing_is_no_sentence_with_an_aspect_either(asked: tuple[str, ...]) -> None:
+    told = refused("predict", *asked, "--aspect", "soup")
+    assert "there is no file" in told and "end it with a full stop" in told
+
+
 @pytest.mark.parametrize("word", ["superb", "x" * 300])
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, more: tuple[str, ...]) -> None:
@@ -219,8 +227,9 @@ def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, mo
 
 def test_one_word_with_an_aspect_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
-    (row,) = ok("predict", "superb", "--aspect", "superb", "--json").lines
-    assert row["sentence"] == "superb"
+    for word in ("superb", "10/10!", "well...superb", "superb."):
+        (row,) = ok("predict", word, "--aspect", "superb", "--json").lines
+        assert row["sentence"] == word
 
 
 @pytest.mark.parametrize("asked", [("",), ("", "--aspect", "lid"), ("reviews.store", " "), (" ", "--span", "0:1")])

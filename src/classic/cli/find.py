@@ -127,10 +127,9 @@ def refuse_missing(text: str) -> None:
     ends = Path(words[-1]).suffix.casefold() in ENDINGS
     # A word that ends as sentences do names no file.
     close = meant_file(Path(text.strip())) if ends or (len(words) == 1 and words[0][-1].isalnum()) else None
-    if close or ends or (len(words) == 1 and "/" in text):
+    if close or ends or (len(words) == 1 and "/" in text and text.rstrip()[-1] not in ".!?"):
         fix = f"did you mean {str(close)!r}?" if close else "check the path."
-        otherwise = "" if "/" in text else " If it is a sentence, end it with a full stop"
-        raise InputError(f"there is no file {text!r}", fix=fix + otherwise)
+        raise InputError(f"there is no file {text!r}", fix=f"{fix} If it is a sentence, end it with a full stop")
 
 
 def _from_standard_input(column: str | None) -> Iterator[_Asked]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from classic.runtime.folder import Card
 
 _FORMS = ("jsonl", "csv", "parquet")
+_PATH = re.compile(r"/.*[^.!?]$|\w\.\w+$")  # a word with a slash or an ending, unless it ends as sentences do
 _LONGEST_SHOWN = 40  # characters of a word that an error repeats
 
 
@@ -136,15 +138,18 @@ def predict(
     by_starter = text is None and (named or store == "-" or " " in store or is_file(store)) and not is_folder(store)
     if by_starter:
         text = store
+        _refuse_word(store, named=named)
     if text is None:
         if not is_folder(store):
-            _refuse_word(store)
+            _refuse_word(store, named=False)
         if sys.stdin.isatty():
             raise InputError(
                 "nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input'
             )
         text = "-"
     from_file = text != "-" and is_file(text)
+    if text != "-" and not from_file:
+        refuse_missing(text)
     if from_file and named:
         raise InputError(
             "--aspect and --span are for one sentence",
@@ -166,7 +171,6 @@ def predict(
             "--explain is for one sentence", fix="give a sentence; for files use Predictor.explain in Python"
         )
     if text != "-" and not from_file and not named:
-        refuse_missing(text)
         if out is not None:
             raise InputError("--out is for files", fix="give a file, or leave --out out")
         opener = (
@@ -224,11 +228,16 @@ def _refuse_empty(store: str, text: str | None) -> None:
         raise InputError("the sentence is empty", fix="write one between the quotes, or name a file")
 
 
-def _refuse_word(word: str) -> None:
-    """Refuses one word that names nothing: it may be a mistyped path, or a very short review."""
+def _refuse_word(word: str, *, named: bool) -> None:
+    """Refuses one word that names nothing: it may be a mistyped path, or a very short review, if it has an aspect."""
+    if word == "-" or " " in word or is_file(word):
+        return
     shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
-    if Path(word).suffix or Path(word).name != word:
-        raise InputError(f"there is no file or folder {shown!r}", fix="check the path")
+    if _PATH.search(word):
+        sentence = "; if it is a sentence, end it with a full stop" if named else ""
+        raise InputError(f"there is no file or folder {shown!r}", fix=f"check the path{sentence}")
+    if named:
+        return
     raise InputError(
         f"{shown!r} was taken for the folder of a store, because it is one word; there is no such file or folder",
         fix=f"check the path; to ask about a text of one word, name its aspect: --aspect {shlex.quote(shown)}",
