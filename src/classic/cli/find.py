@@ -40,9 +40,9 @@ def find(
     store: Annotated[
         str,  # a review that became a path would lose a slash of every two
         typer.Argument(
-            help="Folder of the store, or a folder that `classic export` wrote. Without either, the starter that comes with "
-            "the package answers.",
-            metavar="STORE|TEXT",
+            help="Folder of the store, or a folder that `classic export` wrote. Without either, a review or a file is "
+            "answered by the starter that comes with the package.",
+            metavar="STORE|TEXT|FILE",
             show_default=False,
         ),
     ],
