@@ -44,6 +44,8 @@ def test_every_method_is_proposed() -> None:
         ("classic learn new.store data.csv --method ha", ["hat"]),
         ("classic learn new.store data.csv --preset ", ["default", "paper", "authors"]),
         ("classic predict STORE text --domain s", ["screen", "soup"]),
+        ("classic store delete STORE --domain s", ["screen", "soup"]),
+        ("classic audit STORE --domain l", ["lens"]),
         ("classic predict STORE text --on-error m", ["mark"]),
         ("classic predict nowhere.store text --domain s", []),
     ],

@@ -114,7 +114,8 @@ def test_killed_it_goes_on_and_writes_the_same(
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [(["find", "STORE"], "no review given"), (["find", "STORE", "gone.csv"], "no file"), (["find", " "], "empty")]
+    [(["find", "STORE"], "no review given"), (["find", "STORE", "gone.csv"], "no file")]
+    + [(["find", asked], "the review is empty") for asked in ("", " ")]
     + [([command, TEXTS[0], "--version", "7"], "no store whose version 7") for command in ("find", "predict")],
 )
 def test_what_cannot_be_meant_is_refused(store: Path, arguments: list[str], told: str) -> None:

@@ -58,6 +58,26 @@ def test_columns_of_equal_or_taken_names_come_back_too(taught_path: Path, tmp_pa
     assert "second field for the sentence" in refused("predict", taught_path, source)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_that_only_has_the_name_of_a_field_is_not_lost(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text("span,sentence,comment,term,end\nweek 3,draft,bad soup,soup,\n")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, "--column", "sentence=comment")
+    (row,) = read(out)
+    names = ("sentence", "input_sentence", "comment", "term", "input_span")
+    assert [row[name] for name in names] == ["bad soup", "draft", "bad soup", "soup", "week 3"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_bad_row_is_marked_with_all_that_stands_in_it(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    source.write_text("sentence,aspect,start,end\nbad soup,soup,4,8\nbad soup,soup,four,8\n")
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "mark")
+    row = read(out)[1]
+    assert [row[name] for name in ("sentence", "aspect", "start", "end")] == ["bad soup", "soup", "four", "8"]
+    assert "is not a position" in row["error"]
+
+
 def test_bad_rows_stop_are_skipped_or_marked(taught_path: Path, tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text(BAD)
@@ -189,6 +209,14 @@ def test_a_path_that_names_nothing_is_told_to_be_checked(word: str) -> None:
     assert "there is no file or folder" in told and "--aspect" not in told
 
 
+@pytest.mark.parametrize(
+    "asked", [("in.csvv",), ("no/such",), ("my.stor",), ("my.store", "no.csv"), ("my.store", "a/b")]
+)
+def test_a_path_that_names_nothing_is_no_sentence_with_an_aspect_either(asked: tuple[str, ...]) -> None:
+    told = refused("predict", *asked, "--aspect", "soup")
+    assert "there is no file" in told and "end it with a full stop" in told
+
+
 @pytest.mark.parametrize("word", ["superb", "x" * 300])
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, more: tuple[str, ...]) -> None:
@@ -199,8 +227,25 @@ def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, mo
 
 def test_one_word_with_an_aspect_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
-    (row,) = ok("predict", "superb", "--aspect", "superb", "--json").lines
-    assert row["sentence"] == "superb"
+    for word in ("superb", "10/10!", "well...superb", "superb."):
+        (row,) = ok("predict", word, "--aspect", "superb", "--json").lines
+        assert row["sentence"] == word
+
+
+@pytest.mark.parametrize("asked", [("",), ("", "--aspect", "lid"), ("reviews.store", " "), (" ", "--span", "0:1")])
+def test_an_empty_sentence_is_called_one(asked: tuple[str, ...]) -> None:
+    assert refused("predict", *asked).startswith("Error: the sentence is empty\n")
+
+
+def test_an_empty_name_of_a_store_is_called_one() -> None:
+    assert "the name of the store is empty" in refused("predict", "", "The lens is sharp.")
+
+
+@pytest.mark.parametrize("command", ["predict", "find"])
+def test_a_sentence_keeps_its_slashes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    (row,) = ok(command, "See https://example.com: the lens is sharp.", "--json").lines
+    assert "https://example.com" in row["sentence"]
 
 
 def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatch) -> None:

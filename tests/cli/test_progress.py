@@ -108,6 +108,18 @@ def test_what_was_learned_has_a_line_for_each_fact_in_80_columns() -> None:
     assert "starter (0%)" not in captured.get()
 
 
+def test_aspects_of_a_domain_without_test_rows_were_found_in_the_validation_rows() -> None:
+    record = {
+        "scores": {"valid": {"examples": 9, "accuracy": 0.9, "macro_f1": 0.8, "own_f1": 0.8}},
+        "finder": {"true": 8, "precision": 0.7, "recall": 0.7, "f1": 0.7},
+        "domains": ["camera"],
+    }
+    console, _ = shown()
+    with console.capture() as captured:
+        describe_version(cast("Version", SimpleNamespace(number=1, domain="camera", record=record, run={})), console)
+    assert "aspects found (8 in valid)" in captured.get()
+
+
 def test_aspects_that_nobody_looked_for_have_no_line() -> None:
     record = {
         "scores": {},

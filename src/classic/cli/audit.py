@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, StorePath, print_json
 from classic.errors import InputError, StoreError
 
@@ -40,7 +41,10 @@ def audit(
     others: Annotated[
         Path | None, typer.Option(help="Rows of the same domain it was not trained on.", show_default=False)
     ] = None,
-    domain: Annotated[str | None, typer.Option(help="The domain of the members.", show_default=False)] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(help="The domain of the members.", show_default=False, autocompletion=completion.domain),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show every byte a store keeps and why, look for texts in it, and measure how much its weights tell.

@@ -52,7 +52,8 @@ def evaluate(
     Two macro-F1 are given: over the classes that occur in truth or answers (the paper's), and over the classes the data
     really has, where a stray answer is simply an error.
 
-    Example:
+    For instance:
+
         classic evaluate reviews.store camera=camera_test.csv phone=phone_test.csv --all-versions
     """
     sets = _read_sets(data, read_columns(column, stars))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +23,7 @@ from classic.cli.options import (
     is_file,
     is_folder,
 )
+from classic.data.readers.source import ENDINGS, meant_file
 from classic.errors import InputError
 from classic.types import Found
 
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
 
 _Asked = tuple[Mapping[str, object], str]
 """What comes back beside an answer, and the text."""
-_ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 _MOST_WORDS = 5  # of a file's name; a longer text that ends in one is a sentence about a file
 _COLOURS = {"positive": "green", "negative": "red", "neutral": "yellow"}
 
 
 def find(
     store: Annotated[
-        Path,
+        str,  # a review that became a path would lose a slash of every two
         typer.Argument(
-            help="Folder of the store, or a folder that `classic export` wrote. Without either, the starter that comes with "
-            "the package answers.",
-            metavar="STORE|TEXT",
+            help="Folder of the store, or a folder that `classic export` wrote. Without either, a review or a file is "
+            "answered by the starter that comes with the package.",
+            metavar="STORE|TEXT|FILE",
             show_default=False,
         ),
     ],
@@ -84,7 +83,7 @@ def find(
     """
     from classic.cli.predict import _form, _opener, _starter
 
-    own, asked = (None, str(store)) if text is None else (store, text)
+    own, asked = (None, store) if text is None else (Path(store), text)
     form = _form(form, out, as_json)
     source = Path(asked) if asked != "-" and is_file(asked) else None
     if source is None and asked != "-":
@@ -111,43 +110,26 @@ def find(
 
 
 def _refuse_path(asked: str, *, alone: bool) -> None:
+    if not asked.strip():
+        raise InputError("the review is empty", fix="write one between the quotes, or name a file")
     if alone and is_folder(asked):
         raise InputError("no review given", fix=f'write: classic find {asked} "The zoom is superb."')
     refuse_missing(asked)
-    if not asked.strip():
-        raise InputError("an empty review", fix="give a text or a file")
 
 
 def refuse_missing(text: str) -> None:
     """Refuses what is no sentence but a folder, or the path of a file that is not there."""
-    if text.strip() and is_folder(text):
+    if is_folder(text):
         raise InputError(f"{text!r} is a folder", fix="give a sentence, or name a file inside the folder")
     words = text.split()
     if not words or len(words) > _MOST_WORDS:
         return
-    ends = Path(words[-1]).suffix.casefold() in _ENDINGS
-    close = _meant(text.strip()) if ends or len(words) == 1 else None
-    if close or ends or (len(words) == 1 and "/" in text):
-        fix = f"did you mean {close!r}?" if close else "check the path."
-        otherwise = "" if "/" in text else " If it is a sentence, end it with a full stop"
-        raise InputError(f"there is no file {text!r}", fix=fix + otherwise)
-
-
-def _meant(text: str) -> str | None:
-    """The file whose name a text nearly is, perhaps with another ending; a word that ends as sentences do names none."""
-    wanted = Path(text)
-    if not text[-1].isalnum():
-        return None
-    try:
-        names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]
-    except (OSError, ValueError):
-        return None
-    if wanted.suffix and (close := get_close_matches(wanted.name, names, n=1, cutoff=0.8)):
-        return str(wanted.with_name(close[0]))
-    # A word without an ending may be a review, so only files of reviews count.
-    stems = {Path(name).stem: name for name in sorted(names) if Path(name).suffix.casefold() in _ENDINGS}
-    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.8)
-    return str(wanted.with_name(stems[near[0]])) if near else None
+    ends = Path(words[-1]).suffix.casefold() in ENDINGS
+    # A word that ends as sentences do names no file.
+    close = meant_file(Path(text.strip())) if ends or (len(words) == 1 and words[0][-1].isalnum()) else None
+    if close or ends or (len(words) == 1 and "/" in text and text.rstrip()[-1] not in ".!?"):
+        fix = f"did you mean {str(close)!r}?" if close else "check the path."
+        raise InputError(f"there is no file {text!r}", fix=f"{fix} If it is a sentence, end it with a full stop")
 
 
 def _from_standard_input(column: str | None) -> Iterator[_Asked]:

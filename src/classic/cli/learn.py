@@ -100,8 +100,8 @@ def learn(
     aspect is. --from-scratch does without it.
 
     The data is read, checked and learned; nothing of it is kept (but by the methods that replay: derpp, retrain, joint).
-    Interrupt or kill it whenever you like: the same command
-    goes on where it stopped and ends with the same model, to the bit.
+    Interrupt or kill it whenever you like: the same command goes on where it stopped and ends with the same model, to the
+    bit.
 
     For instance:
 

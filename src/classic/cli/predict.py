@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -47,12 +48,13 @@ if TYPE_CHECKING:
     from classic.runtime.folder import Card
 
 _FORMS = ("jsonl", "csv", "parquet")
+_PATH = re.compile(r"/.*[^.!?]$|\w\.\w+$")  # a word with a slash or an ending, unless it ends as sentences do
 _LONGEST_SHOWN = 40  # characters of a word that an error repeats
 
 
 def predict(
     store: Annotated[
-        Path,
+        str,  # a sentence that became a path would lose a slash of every two
         typer.Argument(
             help="Folder of the store, or a folder that `classic export` wrote: that needs no torch. Without either, a "
             "sentence or a file is answered by the starter that comes with the package.",
@@ -132,19 +134,22 @@ def predict(
         cat lines.jsonl | classic predict reviews.store - > answers.jsonl
     """
     named = bool(aspect or span)
-    alone = str(store)
-    by_starter = text is None and (named or alone == "-" or " " in alone or is_file(alone)) and not is_folder(alone)
+    _refuse_empty(store, text)
+    by_starter = text is None and (named or store == "-" or " " in store or is_file(store)) and not is_folder(store)
     if by_starter:
-        text = alone
+        text = store
+        _refuse_word(store, named=named)
     if text is None:
-        if not is_folder(alone):
-            _refuse_word(alone)
+        if not is_folder(store):
+            _refuse_word(store, named=False)
         if sys.stdin.isatty():
             raise InputError(
                 "nothing to predict", fix='give a sentence with --aspect, a file, or "-" for standard input'
             )
         text = "-"
     from_file = text != "-" and is_file(text)
+    if text != "-" and not from_file:
+        refuse_missing(text)
     if from_file and named:
         raise InputError(
             "--aspect and --span are for one sentence",
@@ -166,15 +171,12 @@ def predict(
             "--explain is for one sentence", fix="give a sentence; for files use Predictor.explain in Python"
         )
     if text != "-" and not from_file and not named:
-        refuse_missing(text)
-        if not text.strip():
-            raise InputError("an empty sentence", fix="give a sentence or a file")
         if out is not None:
             raise InputError("--out is for files", fix="give a file, or leave --out out")
         opener = (
             _starter(version, threads, device)
             if by_starter
-            else _opener(store, version, threads, device, told=domain is not None, finding=True)
+            else _opener(Path(store), version, threads, device, told=domain is not None, finding=True)
         )
         predictor = opener[0]()
         (found,) = predictor.find([text], min_confidence=min_confidence, domain=domain, batch_size=batch_size)
@@ -191,7 +193,7 @@ def predict(
         threads = threads or 1  # a worker has one CPU
     told = domain is not None
     open_predictor, job = (
-        _starter(version, threads, device) if by_starter else _opener(store, version, threads, device, told=told)
+        _starter(version, threads, device) if by_starter else _opener(Path(store), version, threads, device, told=told)
     )
     if out is not None:
 
@@ -219,11 +221,23 @@ def predict(
     _write(predictor, rows, form or "jsonl", known, on_error == "mark", domain, batch_size, window)
 
 
-def _refuse_word(word: str) -> None:
-    """Refuses one word that names nothing: it may be a mistyped path, or a very short review."""
+def _refuse_empty(store: str, text: str | None) -> None:
+    if text is not None and not store.strip():
+        raise InputError("the name of the store is empty", fix="name its folder, or leave it out to ask the starter")
+    if not (store if text is None else text).strip():
+        raise InputError("the sentence is empty", fix="write one between the quotes, or name a file")
+
+
+def _refuse_word(word: str, *, named: bool) -> None:
+    """Refuses one word that names nothing: it may be a mistyped path, or a very short review, if it has an aspect."""
+    if word == "-" or " " in word or is_file(word):
+        return
     shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
-    if Path(word).suffix or Path(word).name != word:
-        raise InputError(f"there is no file or folder {shown!r}", fix="check the path")
+    if _PATH.search(word):
+        sentence = "; if it is a sentence, end it with a full stop" if named else ""
+        raise InputError(f"there is no file or folder {shown!r}", fix=f"check the path{sentence}")
+    if named:
+        return
     raise InputError(
         f"{shown!r} was taken for the folder of a store, because it is one word; there is no such file or folder",
         fix=f"check the path; to ask about a text of one word, name its aspect: --aspect {shlex.quote(shown)}",

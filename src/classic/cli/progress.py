@@ -153,9 +153,10 @@ def describe_version(version: Version, console: Console | None = None) -> None:
             f"{part} ({scores['examples']} examples)",
             f"accuracy {scores['accuracy']:.3f}  macro-F1 {scores['macro_f1']:.3f}  own F1 {scores['own_f1']:.3f}",
         )
-    if (finder := record.get("finder")) and finder["true"]:  # without a test part nothing was looked for
+    if (finder := record.get("finder")) and finder["true"]:  # without either part nothing was looked for
+        part = "test" if "test" in record["scores"] else "valid"
         table.add_row(
-            f"aspects found ({finder['true']} in test)",
+            f"aspects found ({finder['true']} in {part})",
             f"precision {finder['precision']:.3f}  recall {finder['recall']:.3f}  F1 {finder['f1']:.3f}",
         )
     if capacity := record.get("capacity"):

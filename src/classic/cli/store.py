@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, StorePath, print_json
 from classic.errors import StoreError
 from classic.store.store import Store
@@ -213,7 +214,9 @@ def unpack(
 @app.command()
 def delete(
     store: StorePath,
-    domain: Annotated[str, typer.Option(help="The domain to forget.", show_default=False)],
+    domain: Annotated[
+        str, typer.Option(help="The domain to forget.", show_default=False, autocompletion=completion.domain)
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from classic.errors import InputError
+from classic.runtime.records import spread
 
 _BATCH = 4096
 
@@ -46,9 +47,7 @@ def write_parquet(lines: Path, target: Path) -> None:
 def _rows(lines: Path) -> Iterator[dict[str, Any]]:
     with lines.open(encoding="utf-8") as handle:
         for line in handle:
-            row = json.loads(line)
-            row["start"], row["end"] = row.pop("span", None) or (None, None)
-            yield row
+            yield spread(json.loads(line))
 
 
 def _kind(found: set[type]) -> type:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from classic.runtime.records import as_csv, beside, record, spread
+from classic.data.readers.columns import beside
+from classic.runtime.records import as_csv, record, spread
 from classic.types import Found
 
 COLUMNS = (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from classic.data.readers.columns import free_name
+from classic.data.readers.columns import beside
 from classic.data.writers import safe_cell
 from classic.types import Prediction
 
@@ -18,8 +18,8 @@ _COLUMNS = (
     *("sentence", "aspect", "polarity", "positive", "negative", "neutral"),
     *("nearest_domain", "unfamiliar", "aspect_found", "truncated", "version", "start", "end"),
 )
-_ASKED = {"sentence", "aspect", "start", "end", "span"}
-"""Columns whose values the answer repeats anyway."""
+_ASKED = ("sentence", "aspect", "start", "end")
+"""Columns whose values the answer repeats anyway: by these names, readers give only the fields themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +56,17 @@ def record(answer: Prediction) -> dict[str, Any]:
 def returned(names: Iterable[str]) -> dict[str, str]:
     """Under which names the columns of the input come back; those that the answer has already do not.
 
-    >>> returned(["id", "polarity", "sentence"])
-    {'id': 'id', 'polarity': 'input_polarity'}
+    >>> returned(["id", "polarity", "sentence", "span"])
+    {'id': 'id', 'polarity': 'input_polarity', 'span': 'input_span'}
     """
     return beside([name for name in names if name not in _ASKED], {*_COLUMNS, "span", ERROR})
 
 
-def beside(names: Iterable[str], reserved: set[str]) -> dict[str, str]:
-    """Names for columns of the input beside reserved ones: ``input_`` goes before, and a number behind what is not free.
-
-    >>> beside(["input_polarity", "polarity"], {"polarity"})
-    {'input_polarity': 'input_polarity', 'polarity': 'input_polarity_2'}
-    """
-    names = list(names)
-    taken = reserved.union(names)
-    return {name: free_name(f"input_{name}", taken) if name in reserved else name for name in names}
-
-
 def as_object(row: Answered) -> dict[str, Any]:
     """A row with its answer as plain JSON values: the answer first, then the other columns of the input."""
-    if row.answer is None:
-        values = {name: row.fields.get(name) for name in ("sentence", "aspect")} | {"polarity": None, ERROR: row.error}
+    if row.answer is None:  # nothing else repeats what was asked
+        asked = {name: row.fields[name] for name in _ASKED if name in row.fields}
+        values = {"sentence": None, "aspect": None} | asked | {"polarity": None, ERROR: row.error}
     else:
         values = record(row.answer)
     return values | {own: row.fields[name] for name, own in returned(row.fields).items()}
@@ -114,8 +104,8 @@ def _flat(row: Answered) -> dict[str, Any]:
 
 
 def spread(values: dict[str, Any]) -> dict[str, Any]:
-    """The span in two columns, as CSV has it."""
-    values["start"], values["end"] = values.pop("span", None) or (None, None)
+    """The span in two columns, as CSV has it; of a row that could not be read, what stands in them."""
+    values["start"], values["end"] = values.pop("span", None) or (values.get("start"), values.get("end"))
     return values
 
 

@@ -13,10 +13,10 @@ from starlette.staticfiles import StaticFiles
 
 from classic._version import __version__
 from classic.serving import routes_find, routes_inspect, routes_predict, routes_teach
+from classic.serving.answers import HealthAnswer
 from classic.serving.guard import Guard
 from classic.serving.problems import install_handlers
 from classic.serving.routes import answers
-from classic.serving.schemas import HealthAnswer
 from classic.serving.service import Service
 
 STATIC = Path(__file__).parent / "static"

@@ -14,7 +14,7 @@ from classic.runtime.explaining import left_out, words_of
 from classic.runtime.sentences import sentences_of
 from classic.serving.batcher import BatchLimits, MicroBatcher
 from classic.serving.problems import ApiError, detail, invalid
-from classic.serving.schemas import MOST_SENTENCES
+from classic.serving.requests import MOST_SENTENCES
 from classic.serving.telemetry import Telemetry
 from classic.store.store import Store
 from classic.types import Example, Found, Prediction, Scenario, example_about

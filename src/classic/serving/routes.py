@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 
+from classic.serving.answers import ErrorAnswer
 from classic.serving.batcher import ComputeError
 from classic.serving.problems import ApiError, bug
-from classic.serving.schemas import ErrorAnswer
 from classic.serving.service import Service
 
 Value = TypeVar("Value")

@@ -10,10 +10,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from classic.serving.answers import PredictAnswer, SummaryAnswer
 from classic.serving.problems import overloaded
+from classic.serving.requests import FindRequest, FoundAspect, SummaryRequest
 from classic.serving.routes import NeedsToken, TheService, answers, unless_gone
 from classic.serving.routes_predict import check_domain, found_answers, must_find
-from classic.serving.schemas import FindRequest, FoundAspect, PredictAnswer, SummaryAnswer, SummaryRequest
 from classic.summary.columns import Columns
 from classic.summary.counting import describe
 from classic.summary.nearness import nearness

@@ -12,9 +12,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from classic.report.page import report_numbers
 from classic.serving import versions
+from classic.serving.answers import AuditAnswer, ExportsAnswer, MetricsAnswer, VersionAnswer, VersionsAnswer
 from classic.serving.problems import ApiError
 from classic.serving.routes import NeedsToken, TheService, answers
-from classic.serving.schemas import AuditAnswer, ExportsAnswer, MetricsAnswer, VersionAnswer, VersionsAnswer
 from classic.serving.service import Service
 from classic.store.archive import pack
 

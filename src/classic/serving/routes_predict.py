@@ -13,24 +13,20 @@ from classic._version import __version__
 from classic.data.readers.row import MAX_TEXT
 from classic.prediction.predictor import Predictor
 from classic.serving import examples, versions
+from classic.serving.answers import DomainsAnswer, ExamplesAnswer, PredictAnswer, ReadyAnswer, StatusAnswer
 from classic.serving.batcher import ComputeError
 from classic.serving.guard import PREDICT_BYTES, TEACH_BYTES
 from classic.serving.model import Question, as_question
 from classic.serving.problems import ApiError, detail, invalid
-from classic.serving.routes import NeedsToken, TheService, answers, unless_gone
-from classic.serving.schemas import (
+from classic.serving.requests import (
     LEAST_CONFIDENCE,
     MOST_ASPECTS,
     MOST_EXPLAINED,
     MOST_IN_ALL,
     MOST_INPUTS,
-    DomainsAnswer,
-    ExamplesAnswer,
-    PredictAnswer,
     PredictRequest,
-    ReadyAnswer,
-    StatusAnswer,
 )
+from classic.serving.routes import NeedsToken, TheService, answers, unless_gone
 from classic.serving.service import Service
 from classic.serving.uploads import MOST_ROWS
 from classic.systems.system import METHODS

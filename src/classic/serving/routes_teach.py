@@ -16,20 +16,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from classic.data import DEMO_DOMAINS, load_demo
 from classic.data.drafts import as_values
+from classic.serving.answers import JobAnswer, JobsAnswer, PreviewAnswer, RollbackAnswer, SamplesAnswer
 from classic.serving.guard import DATA_TYPES
 from classic.serving.jobs import Job
 from classic.serving.problems import ApiError
+from classic.serving.requests import DomainName, PublishRequest, RollbackRequest
 from classic.serving.routes import NeedsToken, TheService, answers
-from classic.serving.schemas import (
-    DomainName,
-    JobAnswer,
-    JobsAnswer,
-    PreviewAnswer,
-    PublishRequest,
-    RollbackAnswer,
-    RollbackRequest,
-    SamplesAnswer,
-)
 from classic.serving.service import Service
 from classic.serving.uploads import preview
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 from playwright.sync_api import Page, Route, expect
 
+from classic.learning.learner import open_or_create
+from classic.learning.teach import teach
 from classic.store.archive import unpack
 from classic.store.store import Store
+from classic.systems.system import SystemConfig
+from classic.types import Task
 
 from ..conftest import BEARER
 from .conftest import PATIENCE, Site, Visit, go
@@ -55,6 +60,23 @@ def test_the_heat_map_holds_the_numbers_of_the_matrix(page: Page) -> None:
     attention = page.get_by_role("table", name="Attention while it was learned")
     expect(attention.get_by_role("rowheader")).to_have_text(["soup", "lens"])
     expect(page.get_by_text("Capacity left")).to_be_visible()
+
+
+def test_the_starter_has_no_row_of_results(
+    visit: Visit, site: Site, tmp_path: Path, quick_system: SystemConfig, toy_tasks: tuple[Task, ...]
+) -> None:
+    store = open_or_create(tmp_path / "begun.store", quick_system)
+    for task in (replace(toy_tasks[0], name="starter", test=()), *toy_tasks[1:3]):
+        teach(store, task)
+    page = visit(site(store.path))
+    go(page, "Inspect")
+    results = page.get_by_role("table", name="Own F1, in points")
+    expect(results.get_by_role("rowheader")).to_have_text(["2 soup", "3 lens"])
+    expect(results.get_by_role("columnheader")).to_have_text(["After", "soup", "lens"])
+    expect(page.get_by_text("The starter, which this store began with, is left out")).to_be_visible()
+    expect(page.get_by_text("mean over all domains")).to_be_visible()
+    attention = page.get_by_role("table", name="Attention while it was learned")
+    expect(attention.get_by_role("columnheader").nth(1)).to_have_text("starter")
 
 
 def test_a_card_and_a_pack_can_be_had(page: Page, tmp_path: Path, taught_store: Path) -> None:

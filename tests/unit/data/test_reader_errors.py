@@ -258,3 +258,24 @@ def test_a_lost_block_costs_one_error_and_the_rest_is_read(tmp_path: Path) -> No
     file.write_text("the $T$ fits\nlid\n1\npan\n0\nthe $T$ leaks\nlid\n-1\nthe $T$ bends\nlid\n9\n")
     with pytest.raises(DataError, match=r"(?s)2 rows .*line 4:1: 0 marks.*line 11:1: unknown label '9'"):
         read_examples(file)
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ("camrea.csv", "did you mean '{}/camera.csv'?"),
+        ("phone.tsv", "did you mean '{}/phone.csv'?"),
+        ("camera.json", "did you mean '{}/camera.jsonl'?"),
+        ("note.md", "did you mean '{}/notes.md'?"),
+        ("nofile.csv", "check the path"),
+        ("cam.csv", "check the path"),
+        ("b.csv", "check the path"),
+    ],
+)
+def test_a_missing_file_is_told_by_its_own_name_not_by_its_ending(tmp_path: Path, missing: str, told: str) -> None:
+    for name in ("a.csv", "camera.csv", "camera.jsonl", "model.csv", "notes.md", "phone.csv", "phone.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "cam").mkdir()
+    with pytest.raises(DataError, match="there is no such file") as caught:
+        read_examples(tmp_path / missing)
+    assert caught.value.fix == told.format(tmp_path)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from classic.evaluation.calibration import calibration_error, fit_temperature
+from classic.evaluation.calibration import calibration_error, fit_temperature, likeliest_temperature
 from classic.learning.learner import Learner
 
 
@@ -40,7 +40,7 @@ def test_the_fitted_temperature_makes_probabilities_mean_what_they_say(temperatu
 def test_no_other_temperature_in_range_is_likelier(seed: int, count: int) -> None:
     logits, _ = drawn(count, seed)
     labels = torch.randint(0, 3, (count,), generator=torch.Generator().manual_seed(seed + 1))
-    fitted = fit_temperature(logits, labels)
+    fitted = likeliest_temperature(logits, labels)
     best = float(cross_entropy(logits.double() / fitted, labels))
     for other in torch.logspace(-2, 3, 41, base=2).tolist():
         assert best <= float(cross_entropy(logits.double() / other, labels)) + 1e-6
@@ -48,8 +48,21 @@ def test_no_other_temperature_in_range_is_likelier(seed: int, count: int) -> Non
 
 def test_it_stays_in_range_when_everything_is_right_or_wrong() -> None:
     logits = torch.tensor([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0]])
-    assert 0.25 <= fit_temperature(logits, torch.tensor([0, 1])) < 0.3
-    assert 7.9 < fit_temperature(logits, torch.tensor([1, 0])) <= 8
+    assert 0.25 <= likeliest_temperature(logits, torch.tensor([0, 1])) < 0.3
+    assert 7.9 < likeliest_temperature(logits, torch.tensor([1, 0])) <= 8
+
+
+def test_a_handful_that_is_answered_right_makes_nobody_sure() -> None:
+    right = 3 * torch.eye(3)
+    found = {n: fit_temperature(right.repeat(n, 1)[:n], torch.arange(n) % 3) for n in (2, 5, 25, 50)}
+    assert found == pytest.approx({n: 0.25 ** (n / 50) for n in found}, abs=0.001)
+    assert found[2] > 0.9 and found[5] > 0.8
+
+
+@pytest.mark.parametrize("count", [50, 200, 1000])
+def test_enough_examples_are_believed(count: int) -> None:
+    logits, labels = drawn(count)
+    assert fit_temperature(3 * logits, labels) == round(likeliest_temperature(3 * logits, labels), 4)
 
 
 def test_missing_columns_do_not_break_it() -> None:

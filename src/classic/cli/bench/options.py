@@ -19,7 +19,7 @@ TableArgument = Annotated[str, typer.Argument(help=_TABLE_HELP, metavar="TABLE",
 Systems = Annotated[
     str,
     typer.Option(
-        help="Only these systems, e.g. classic@bert_adapter,ncl@bert_adapter or my_method.py:MyMethod@bert_adapter.",
+        help="Only these systems, e.g. classic@bert_adapter,ncl@w2v or mine.py:Mine@bert_adapter.",
         metavar="A,B,...",
     ),
 ]

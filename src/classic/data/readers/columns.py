@@ -90,6 +90,28 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return unique
 
 
+def own_names(names: Iterable[str], told: Columns = AS_KNOWN) -> list[str]:
+    """Under which names the columns of a table are given: each its own, and a field's only to the column of the field.
+
+    >>> own_names(["sentence", "comment", "note", "note"], Columns({"sentence": "comment"}))
+    ['input_sentence', 'comment', 'note', 'note_2']
+    """
+    unique = unique_names(names)
+    others = {field for field in FIELD_NAMES if not told.are(field, field)}
+    return list(beside(unique, others).values())
+
+
+def beside(names: Iterable[str], reserved: set[str]) -> dict[str, str]:
+    """Names for columns of the input beside reserved ones: ``input_`` goes before, and a number behind what is not free.
+
+    >>> beside(["input_polarity", "polarity"], {"polarity"})
+    {'input_polarity': 'input_polarity', 'polarity': 'input_polarity_2'}
+    """
+    names = list(names)
+    taken = reserved.union(names)
+    return {name: free_name(f"input_{name}", taken) if name in reserved else name for name in names}
+
+
 def free_name(name: str, taken: Container[str]) -> str:
     """A name, with the first number from 2 on under which it is free if it is taken itself."""
     number = 1

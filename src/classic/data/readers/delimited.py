@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns, unique_names
+from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns, own_names, unique_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
 from classic.errors import DataError
@@ -37,7 +37,7 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
     columns = match_fields(header.cells, lambda index: Place(source.path, *header.places[index]), source.columns)
     names = f" among {len(header.cells)} columns" if columns else "; the first line has no known name, or is no header"
     require_fields(columns, labelled, lambda: Place(source.path, header.line, 1), names, header.cells)
-    own = unique_names(header.cells)
+    own = own_names(header.cells, source.columns)
     for record in _records(lines, source.path, delimiter):
 
         def where(name: str, record: _Record = record) -> Place:

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from classic.data.readers.columns import unique_names
+from classic.data.readers.columns import own_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source
 from classic.errors import DataError, InputError
@@ -30,7 +30,7 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
         columns = match_fields(names, lambda index: Place(source.path, line, index + 1), source.columns)
         seen = f" among {len(names)} columns of the first sheet"
         require_fields(columns, labelled, lambda: Place(source.path, line, 1), seen, names)
-        own = unique_names(names)
+        own = own_names(names, source.columns)
         for line, row in rows:
             if not is_filled(row):
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from classic.data.readers.columns import unique_names
+from classic.data.readers.columns import own_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source
 from classic.errors import DataError, InputError
@@ -39,7 +39,7 @@ def read_parquet(source: Source, labelled: bool, _notes: list[Note]) -> Iterator
             raise unreadable(error) from error
         columns = match_fields(names, lambda index: Place(source.path, 1, index + 1), source.columns)
         require_fields(columns, labelled, lambda: Place(source.path, 1, 1), f" among {len(names)} columns", names)
-        own = unique_names(names)
+        own = own_names(names, source.columns)
         batches = _batches(file, names)
         line = 0
         while True:

@@ -39,7 +39,7 @@ class Row:
     Attributes:
         example: What the row says.
         line: Where it stands.
-        fields: Everything that stands there, by the names the file uses.
+        fields: Everything that stands there, by the names the file uses; see `own_names` for tables.
     """
 
     example: Example

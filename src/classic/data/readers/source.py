@@ -18,6 +18,9 @@ MAX_LINE_BYTES = 1 << 20
 MAX_WHOLE_FILE_BYTES = 128 << 20
 """Cap for the formats that have to be held in memory as a whole."""
 
+ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
+"""How files of reviews are usually called; what is in them tells their format."""
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\0\0\xfe\xff", "UTF-32"))
 _ZIP_ERRORS = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError)
@@ -89,13 +92,29 @@ def locate(path: str | Path) -> Source:
         for parent in wanted.parents:
             if parent.is_file():
                 return Source(str(path), parent, wanted.relative_to(parent).as_posix())
-        neighbours = [entry.name for entry in wanted.parent.iterdir()] if wanted.parent.is_dir() else []
     except OSError as error:
         raise Place(str(path)).error(f"the file cannot be reached ({error.strerror})") from error
-    close = get_close_matches(wanted.name, neighbours, n=1)
+    meant = meant_file(wanted)
     raise Place(str(path)).error(
-        "there is no such file", fix=f"did you mean {close[0]!r}?" if close else "check the path"
+        "there is no such file", fix=f"did you mean {str(meant)!r}?" if meant else "check the path"
     )
+
+
+def meant_file(wanted: Path) -> Path | None:
+    """The file beside a missing one whose name is nearly its own, perhaps with another ending.
+
+    Only what stands before the ending is compared, or every .csv would be like every other one.
+    """
+    try:
+        names = sorted(entry.name for entry in wanted.parent.iterdir() if entry.is_file())
+    except (OSError, ValueError):
+        return None
+    endings = {*ENDINGS, wanted.suffix} - {""}
+    # Of files that differ in nothing but their endings, the one that ends as was said comes last and counts.
+    names.sort(key=lambda name: Path(name).suffix == wanted.suffix)
+    stems = {Path(name).stem: name for name in names if Path(name).suffix.casefold() in endings}
+    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.8)
+    return wanted.with_name(stems[near[0]]) if near else None
 
 
 def zip_members(file: Path) -> list[str]:

@@ -3,7 +3,7 @@
 import { call, request } from "./api.js";
 import { byId, h, part, put } from "./dom.js";
 import { duration, percent, points, signed, when } from "./format.js";
-import { capacity, matrix, transfer } from "./matrix.js";
+import { capacity, matrix, taught, transfer } from "./matrix.js";
 import { busy, save, sorry } from "./talk.js";
 import { timeLine } from "./timeline.js";
 
@@ -33,12 +33,12 @@ async function load() {
     const numbers = versions.live ? await call("/v1/matrix") : null;
     shown = versions.live;
     put(place,
-      numbers ? tiles(numbers) : h("p", { class: "lead" }, "The live model has not learned anything. ", h("a", { href: "#teach" }, "Teach it a domain"), versions.versions.length ? ", or choose a version below." : "."),
+      numbers ? tiles(taught(numbers)) : h("p", { class: "lead" }, "The live model has not learned anything. ", h("a", { href: "#teach" }, "Teach it a domain"), versions.versions.length ? ", or choose a version below." : "."),
       h("div", { class: "inspected" },
         h("div", {},
           part("Versions", "Every domain it learns makes one. Going back is one pointer move; nothing is deleted.", timeLine(versions, load))),
         h("div", {},
-          numbers ? [matrix(numbers), capacity(numbers), transfer(numbers)] : null,
+          numbers ? [matrix(taught(numbers)), capacity(numbers), transfer(numbers)] : null,
           part("Take it away", null, exports.exports.map(download)),
           audit.entries.length ? part("Decisions", null, h("ul", { class: "plain" }, audit.entries.slice(0, 12).map(decision))) : null)));
   } catch (problem) {
@@ -46,7 +46,7 @@ async function load() {
   }
 }
 
-function tiles({ domains, matrix: scores, forgetting_by_domain: forgotten, backward_transfer_by_domain: backward, free_units: free, seconds }) {
+function tiles({ domains, starter, matrix: scores, forgetting_by_domain: forgotten, backward_transfer_by_domain: backward, free_units: free, seconds }) {
   const mean = (values) => {
     const known = values.filter((value) => value !== null && value !== undefined);
     return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
@@ -55,7 +55,7 @@ function tiles({ domains, matrix: scores, forgetting_by_domain: forgotten, backw
   const tested = last.filter((value) => value !== null).length;
   const points100 = (value) => (value === null ? null : 100 * value);
   const entries = [
-    ["Domains", domains.length, `learned in ${duration(seconds)}`],
+    ["Domains", domains.length, `learned in ${duration(seconds)}${starter ? ", on top of the starter" : ""}`],
     ["Macro-F1", points(mean(last)), `mean over ${tested === domains.length ? "all" : `${tested} of ${domains.length}`} domains, own classes${tested < domains.length ? "; the others have no test rows" : ""}`],
     ["Forgetting", signed(points100(mean(Object.values(forgotten.own_f1)))), "points below the best it had; less is better"],
     ["Backward transfer", signed(points100(mean(Object.values(backward.own_f1)))), "points since each was learned"],

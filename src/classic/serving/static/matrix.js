@@ -6,8 +6,16 @@ import { percent, points, signed } from "./format.js";
 
 const MEASURES = { own_f1: "Own F1", macro_f1: "Macro-F1", accuracy: "Accuracy" };
 
+/** The results on the domains it was taught. Nobody has texts to test the starter with: its row would be empty. */
+export function taught({ domains, averaged, versions, matrix: scores, ...rest }) {
+  const places = domains.map((_, place) => place).filter((place) => averaged.includes(domains[place]));
+  const pick = (list) => places.map((place) => list[place]);
+  const left = Object.fromEntries(Object.keys(MEASURES).map((measure) => [measure, pick(scores[measure]).map(pick)]));
+  return { ...rest, domains: averaged, versions: pick(versions), matrix: left, starter: averaged.length < domains.length };
+}
+
 /** Scores of every version on every domain, and what became of each domain. */
-export function matrix({ domains, versions, matrix: scores, forgetting_by_domain: forgotten, backward_transfer_by_domain: backward }) {
+export function matrix({ domains, versions, starter, matrix: scores, forgetting_by_domain: forgotten, backward_transfer_by_domain: backward }) {
   const place = h("div");
   function draw(measure) {
     const known = scores[measure].flat().filter((value) => value !== null);
@@ -22,7 +30,7 @@ export function matrix({ domains, versions, matrix: scores, forgetting_by_domain
   draw("own_f1");
   const choice = h("select", { id: "measure" }, Object.entries(MEASURES).map(([value, name]) => h("option", { value }, name)));
   choice.addEventListener("change", () => draw(choice.value));
-  return part("Results", null, h("p", { class: "pick" }, h("label", { for: "measure" }, "Measure"), choice), place);
+  return part("Results", starter ? "The starter, which this store began with, is left out: it came with the package." : null, h("p", { class: "pick" }, h("label", { for: "measure" }, "Measure"), choice), place);
 }
 
 function changes(domains, forgotten, backward) {
