@@ -36,6 +36,7 @@ FINDER_SHA256 = "7492ee9a61761005a29450ad3c74a72f311ad0b54a01206bdb060dcb76f7022
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
+_READING = ("belief", "faded")
 
 
 def pack(learner: Learner, record: dict[str, Any]) -> bytes:
@@ -109,7 +110,10 @@ def _header(data: bytes) -> dict[str, Any]:
 
 
 def fits(config: SystemConfig) -> bool:
-    """Whether a starter is shipped for this system: same method, backbone and shapes; how it trains does not matter."""
+    """Whether a starter is shipped for this system: same method, backbone and shapes.
+
+    How it trains does not matter, nor how firmly its answers are read.
+    """
     data = _shipped()
     if data is None:
         return False
@@ -118,10 +122,10 @@ def fits(config: SystemConfig) -> bool:
 
 
 def _told(setting: Any) -> Any:
-    """A setting without what only says how much is cached, and where: that fits every starter."""
+    """A setting without what fits every starter: how much is cached, and where; how logits are read."""
     if not isinstance(setting, dict):
         return setting
-    return {name: value for name, value in setting.items() if not name.startswith("cache_")}
+    return {name: value for name, value in setting.items() if not name.startswith("cache_") and name not in _READING}
 
 
 def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> Learner:

@@ -228,9 +228,10 @@ _METHODS = (
     ),
     rule({"method.most_teachers": 5}, budget="quick", method="classic"),
     rule(READER, preset="default", method="classic"),
-    # Its own term keeps classes that domains lack, and gives their odds back: nothing has to be raised by guess.
+    # Averaged weights go half of the way, so a rare class is said too seldom as it is: shares are not believed on top
+    # (docs/research, section 26).
     rule(
-        {"additions.average": True, "additions.faded": 0.0}, preset="default", method="classic", scenario=Scenario.DIL
+        {"additions.average": True, "additions.belief": 0.0}, preset="default", method="classic", scenario=Scenario.DIL
     ),
     # Averaged units go on learning with every domain, so a new one wants hardly any of its own: one per adapter, however
     # small the share; and nothing is won by shutting them, so hardly anything presses (docs/research, section 21).

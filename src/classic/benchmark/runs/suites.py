@@ -24,7 +24,7 @@ ADDITIONS = (  # CLASSIC without what we added to the paper's
     "ncl+reader+average@bert_adapter/dil",
     "classic-shares@bert_adapter/dil",
     "classic-domains@bert_adapter/dil",
-    "classic-belief@bert_adapter/dil",
+    "classic-faded@bert_adapter/dil",
     "classic-average@bert_adapter/dil",
     "classic-shares-domains-average@bert_adapter/dil",
 )
