@@ -55,7 +55,6 @@ def recipe(asked: Asked) -> dict[str, Any]:
 READER: dict[str, Any] = {
     "additions.shares": "set_aside",
     "additions.domains": "inferred",
-    "additions.belief": 0.5,
     "additions.faded": 0.25,
 }
 
@@ -228,11 +227,10 @@ _METHODS = (
     ),
     rule({"method.most_teachers": 5}, budget="quick", method="classic"),
     rule(READER, preset="default", method="classic"),
-    # Averaged weights go half of the way, so a rare class is said too seldom as it is: shares are not believed on top
-    # (docs/research, section 26).
-    rule(
-        {"additions.average": True, "additions.belief": 0.0}, preset="default", method="classic", scenario=Scenario.DIL
-    ),
+    rule({"additions.average": True}, preset="default", method="classic", scenario=Scenario.DIL),
+    # Where weights are averaged a rare class is said too seldom as it is, so shares are not believed on top (docs/research,
+    # section 26). In TIL nothing is averaged, and half of them is right (section 9).
+    rule({"additions.belief": 0.5}, preset="default", method="classic", scenario=Scenario.TIL),
     # Averaged units go on learning with every domain, so a new one wants hardly any of its own: one per adapter, however
     # small the share; and nothing is won by shutting them, so hardly anything presses (docs/research, section 21).
     # Protected ones leave room for domains to come.
