@@ -31,7 +31,7 @@ from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = "7dbd66d3ffc20765392eaa730777ffac387fc6c3973c819ece69bc4e2cde81c0"  # of the shipped file
+SHA256 = "2fec856ae885e2cfb6f159561e8648ab8ce3b3713d2200f868ce47ec03019acf"  # of the shipped file
 FINDER_SHA256 = "7492ee9a61761005a29450ad3c74a72f311ad0b54a01206bdb060dcb76f70228"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
