@@ -32,7 +32,7 @@ from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
 SHA256 = "2fec856ae885e2cfb6f159561e8648ab8ce3b3713d2200f868ce47ec03019acf"  # of the shipped file
-FINDER_SHA256 = "7492ee9a61761005a29450ad3c74a72f311ad0b54a01206bdb060dcb76f70228"  # of the finder beside it
+FINDER_SHA256 = "7e9a99c51ecf0be2b7b83bc710b0720573b48ea0800e6f65d3ee38ff0124c023"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
