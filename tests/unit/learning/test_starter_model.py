@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -91,7 +92,9 @@ def test_a_damaged_starter_is_never_used(monkeypatch: pytest.MonkeyPatch) -> Non
         starter._shipped.__wrapped__()
 
 
-def test_where_states_are_cached_does_not_matter_to_the_starter() -> None:
-    for changes in ({"backbone.cache_folder": "states"}, {"backbone.cache_mb": 1}):
+def test_where_states_are_cached_and_how_answers_are_read_does_not_matter_to_the_starter() -> None:
+    caches: tuple[dict[str, Any], ...] = ({"backbone.cache_folder": "states"}, {"backbone.cache_mb": 1})
+    for changes in (*caches, {"additions.belief": 0.5}, {"additions.faded": 0.0}):
         assert starter.fits(SystemConfig.preset(changes=changes))
-    assert not starter.fits(SystemConfig.preset(changes={"backbone.width": 64}))
+    for changes in ({"backbone.width": 64}, {"additions.average": False}):
+        assert not starter.fits(SystemConfig.preset(changes=changes))
