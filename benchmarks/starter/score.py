@@ -10,10 +10,20 @@ from collections import defaultdict
 from typing import Any
 
 
+def sided(examples: list[Any], answers: list[Any]) -> float:
+    """How often praise and blame are told apart, where one of them is right; whatever "neutral" is given."""
+    from classic.types import Polarity
+
+    pairs = [(e, a.probabilities) for e, a in zip(examples, answers, strict=True) if e.polarity != Polarity.NEUTRAL]
+    good, bad = Polarity.POSITIVE, Polarity.NEGATIVE
+    return sum((p[good.column] > p[bad.column]) == (e.polarity is good) for e, p in pairs) / len(pairs)
+
+
 def main() -> None:
     import torch
 
     torch.set_num_threads(1)
+    from classic.data.demo import DEMO_DOMAINS, load_demo
     from classic.data.starter import HELD_OUT, load_starter
     from classic.evaluation.calibration import calibration_error
     from classic.evaluation.scores import count, in_order, labels_of, score
@@ -25,7 +35,8 @@ def main() -> None:
     def ask(examples: list[Any]) -> tuple[dict[str, Any], list[Any]]:
         answers = list(predictor.stream(examples))
         said = [answer.polarity.column for answer in answers]
-        return score(count(examples, said)) | in_order(examples, said), answers
+        found = score(count(examples, said)) | in_order(examples, said)
+        return found | {"sided": sided(examples, answers)}, answers
 
     by_register: dict[str, list[Any]] = defaultdict(list)
     right = mixed_right = mixed_all = total = unfamiliar = 0
@@ -50,9 +61,12 @@ def main() -> None:
     shares = torch.tensor([list(answer.probabilities) for answer in answers_all])
     error = calibration_error(shares, torch.tensor(labels_of(every)))
     print(f"  all: accuracy {right / total:.4f}, mixed {mixed_right / mixed_all:.4f}, calibration error {error:.4f}")
+    print(f"  between praise and blame alone: {sided(every, answers_all):.4f}")
     print(f"  called unlike anything learned: {unfamiliar / total:.1%}")
     for register, fine in sorted(by_register.items()):
         print(f"  {register:12} {sum(fine) / len(fine):.3f} of {len(fine)}")
+    tests = [ask(list(load_demo(name).test))[0] for name in DEMO_DOMAINS]
+    print(f"the demo's domains, none learned: accuracy {mean(tests, 'accuracy'):.4f}, sided {mean(tests, 'sided'):.4f}")
     if os.environ.get("CLASSIC_DATA"):
         from classic.data.domains import DOMAINS
         from classic.data.tasks import load_domain
@@ -62,8 +76,12 @@ def main() -> None:
         for name in ("Rest", "Laptop"):
             one = found_of[name]
             print(f"  {name:20} {one['accuracy']:.3f}  {one['own_f1']:.3f}  {one['mixed'][0] / one['mixed'][1]:.3f}")
-        for metric in ("accuracy", "own_f1"):
-            print(f"  mean {metric}: {sum(one[metric] for one in found_of.values()) / len(found_of):.4f}")
+        for metric in ("accuracy", "own_f1", "sided"):
+            print(f"  mean {metric}: {mean(list(found_of.values()), metric):.4f}")
+
+
+def mean(found: list[dict[str, Any]], metric: str) -> float:
+    return sum(float(one[metric]) for one in found) / len(found)
 
 
 if __name__ == "__main__":
