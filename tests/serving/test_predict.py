@@ -198,6 +198,8 @@ def test_examples_come_from_what_is_learned_and_are_answered_rightly(
     task = dataclasses.replace(toy_tasks[0], name="starter")
     learn_sequence(tmp_path / "starter.store", [task], quick_system)
     client = serve(tmp_path / "starter.store")
+    status = client.get("/v1/status").json()
+    assert (status["version"], status["domains"], status["starter"]) == (1, 0, True)  # nobody taught it
     monkeypatch.setattr("classic.serving.examples._RIGHT", 1.0)
     assert client.get("/v1/examples").json() == {"version": 1, "examples": []}  # none is answered as surely as that
     client.app.state.service.examples = None  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from classic.serving.requests import Polarities, Span
 
@@ -127,7 +127,8 @@ class StatusAnswer(BaseModel):
     program: str
     store: str
     version: int
-    domains: int
+    domains: int = Field(description="Domains that were taught; the starter is not one of them.")
+    starter: bool = Field(description="Whether the store began with the starter.")
     method: str
     scenario: str
     finds: bool

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from classic._version import __version__
 from classic.data.readers.row import MAX_TEXT
+from classic.data.starter import STARTER
 from classic.prediction.predictor import Predictor
 from classic.serving import examples, versions
 from classic.serving.answers import DomainsAnswer, ExamplesAnswer, PredictAnswer, ReadyAnswer, StatusAnswer
@@ -184,13 +185,15 @@ async def example_reviews(request: Request, service: TheService) -> Response:
 async def status(service: TheService) -> dict[str, Any]:
     """The service at a glance."""
     store, config, predictor = service.store, service.config, service.live.predictor
-    learned = len(predictor.domains) if predictor else 0
+    known = predictor.domains if predictor else []
+    learned = sum(name != STARTER for name in known)
     job = service.book.open_job
     return {
         "program": __version__,
         "store": store.path.resolve().name,
         "version": service.live.version,
         "domains": learned,
+        "starter": STARTER in known,
         "method": store.settings["system"]["method"],
         "scenario": store.settings["system"]["scenario"],
         "finds": predictor is not None and predictor.finds,

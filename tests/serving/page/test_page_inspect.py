@@ -69,6 +69,7 @@ def test_the_starter_has_no_row_of_results(
     for task in (replace(toy_tasks[0], name="starter", test=()), *toy_tasks[1:3]):
         teach(store, task)
     page = visit(site(store.path))
+    expect(page.locator("#live")).to_have_text("Version 3 · 2 domains on the starter")
     go(page, "Inspect")
     results = page.get_by_role("table", name="Own F1, in points")
     expect(results.get_by_role("rowheader")).to_have_text(["2 soup", "3 lens"])

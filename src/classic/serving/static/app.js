@@ -33,10 +33,16 @@ function go() {
   }
 }
 
+/** What the live version has learned. Nobody taught it the starter, so that is not counted as a domain. */
+function knows({ domains, starter }) {
+  if (!starter) return count(domains, "domain");
+  return domains ? `${count(domains, "domain")} on the starter` : "the starter";
+}
+
 onStatus((status, problem) => {
   show(byId("banner"), Boolean(problem));
   if (problem) return put(byId("banner"), `${sentence(problem.message)} The page goes on trying; nothing you typed is lost.`);
-  put(byId("live"), status.version ? `Version ${status.version} · ${count(status.domains, "domain")}` : "Nothing learned yet");
+  put(byId("live"), status.version ? `Version ${status.version} · ${knows(status)}` : "Nothing learned yet");
   put(byId("about"), `${status.store} · ${status.method} · CLASSIC ${status.program}`);
   show(byId("teaching"), status.open_job !== null);
   for (const screen of Object.values(SCREENS)) screen.look(status);
