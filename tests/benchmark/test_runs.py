@@ -316,6 +316,12 @@ def test_a_setting_without_effect_is_refused_as_learn_refuses_it(key: str, data:
     assert taken.exit_code == 0 and "1 to do in 1 training." in taken.output
 
 
+def test_validation_sets_are_scored_if_told(data: Path, tmp_path: Path) -> None:
+    words = ["bench", "run", "main", "--systems", "ncl@bert_adapter", "--results", str(tmp_path), "--dry-run"]
+    scored = [CliRunner().invoke(app, [*words, *more]).output for more in ([], ["--valid"])]
+    assert ["-valid" in output for output in scored] == [False, True]
+
+
 def test_a_search_leaves_out_what_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     spaces: list[dict[str, Any]] = []
 

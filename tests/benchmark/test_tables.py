@@ -179,10 +179,12 @@ def test_search_lists_trials_best_first(tmp_path: Path) -> None:
         spec = {"valid": True, "changes": changes}
         write_result(tmp_path, f"{CLASSIC}/dil", [(score, score)], spec=spec, name=f"trial {value}.json")
     write_result(tmp_path, f"{CLASSIC}/dil", [(0.9, 0.9)])  # no trial
+    write_result(tmp_path, f"{CLASSIC}/dil", [(0.7, 0.7)], spec={"valid": True}, name="as the budget has it.json")
     table = make_table("search", Selection(), tmp_path)
     assert [column.title for column in table.columns][1:3] == ["temperature", "batch_size"]
     assert [[cell.text for cell in line.cells[1:4]] for line in table.lines] == [
         ["1.0", "32", "0.8000"],
+        ["—", "—", "0.7000"],
         ["0.5", "32", "0.6000"],
     ]
     assert table.lines[0].cells[-1].text == "validation"

@@ -38,8 +38,9 @@ class Setting:
 
 
 def trials_of(chosen: Selection, folder: Path) -> list[Run]:
-    """Every run with settings of its own, the best first."""
-    runs = [run for run in newest_runs(folder) if run.spec.changes and _is_chosen(run, chosen)]
+    """Every run with settings of its own or scored on validation sets, the best first."""
+    tried = (run for run in newest_runs(folder) if run.spec.changes or run.spec.valid)
+    runs = [run for run in tried if _is_chosen(run, chosen)]
     return sorted(runs, key=lambda run: (-score_of(run), run.spec.name, repr(run.spec.changes)))
 
 

@@ -34,6 +34,9 @@ def run(
     results: Results = RESULTS,
     trials: Annotated[int, typer.Option(help="How many settings the search tries.", min=1)] = 8,
     sampler: Annotated[str, typer.Option(help="How the search chooses settings: grid or tpe.")] = "grid",
+    valid: Annotated[
+        bool, typer.Option("--valid", help="Score validation sets: for choosing settings, see `bench table search`.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
 ) -> None:
     """Run what a table lacks. A finished run is never repeated, an interrupted one goes on.
@@ -46,7 +49,7 @@ def run(
 
         classic bench run main --systems classic@bert_adapter,ncl@bert_adapter --orders 0-4
 
-        classic bench run main --systems classic@bert_adapter --set train.epochs=2    (seen by `bench table search`)
+        classic bench run main --systems classic@bert_adapter --set train.epochs=2 --valid    (seen by `bench table search`)
 
         classic bench run search --first 4 --trials 24 --engine ray
     """
@@ -59,6 +62,7 @@ def run(
 
     console = Console(stderr=True, highlight=False)
     specs = specs_of(table, replace(chosen, changes=read_settings(settings)))  # type: ignore[arg-type]
+    specs = [replace(spec, valid=valid) for spec in specs]
     where = find(engine, address)
     if table == "search":
         if dry_run:
