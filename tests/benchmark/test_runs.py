@@ -30,7 +30,7 @@ from classic.benchmark.runs.spec import QUICK_EXAMPLES, Spec, key_of
 from classic.benchmark.runs.suites import Selection, grid, specs_of, systems_of
 from classic.cli.main import app
 from classic.data.domains import domain
-from classic.errors import InputError
+from classic.errors import IncompatibleError, InputError
 from classic.methods.hat import Hat
 from classic.systems.system import METHODS
 from classic.types import Task
@@ -314,6 +314,12 @@ def test_a_setting_without_effect_is_refused_as_learn_refuses_it(key: str, data:
     assert f"{key.partition('=')[0]} has no effect in this system" in str(refused.exception)
     taken = CliRunner().invoke(app, [*words, "--set", "train.epochs=1"])
     assert taken.exit_code == 0 and "1 to do in 1 training." in taken.output
+
+
+def test_a_system_that_cannot_work_is_refused_before_anything_runs(data: Path, tmp_path: Path) -> None:
+    words = ["bench", "run", "main", "--systems", "classic@bert", "--results", str(tmp_path), "--dry-run"]
+    refused = CliRunner().invoke(app, words)
+    assert isinstance(refused.exception, IncompatibleError) and "classic" in str(refused.exception)
 
 
 def test_validation_sets_are_scored_if_told(data: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from classic.benchmark.runs.results import path_of, read_results, write_result, 
 from classic.benchmark.runs.spec import Spec, key_of, training_key
 from classic.data.tasks import load_domain
 from classic.systems.effects import refuse_idle
+from classic.systems.system import refuse_unfit
 
 
 class Engine(Protocol):
@@ -46,10 +47,11 @@ class Plan:
 
 
 def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device: str = "cpu") -> Plan:
-    """Sorts runs into finished ones and jobs to do; a setting that would change nothing is refused."""
+    """Sorts runs into finished ones and jobs to do; refused: what cannot work, and a setting that would change nothing."""
     specs = _distinct(specs)
     load(spec.outside for spec in specs)
     for spec in specs:
+        refuse_unfit(spec.config())
         refuse_idle(spec.config(), spec.changes)
     there = {result["key"] for result in read_results(results)}
     finished: list[Spec] = []
