@@ -48,6 +48,23 @@ def test_compares_runs_of_the_first_tasks_and_with_changed_settings(tmp_path: Pa
     assert bench(*words, "--set", "train.epochs=7").exit_code != 0
 
 
+def test_a_comparison_tells_how_far_seeds_lie_apart(tmp_path: Path) -> None:
+    def answered(system: str, seed: int, said: str, own_f1: float, **rest: Any) -> None:
+        final = {"accuracy": 0.5, "macro_f1": 0.5, "own_f1": own_f1, "true": "0011", "said": said, "mixed": [0, 0]}
+        described = {"accuracy": [(0.0, 0.0)], "tasks": ["camera"], "of_tasks": {"final": [final]}, "seed": seed}
+        write_result(tmp_path, f"{system}/dil", **described, name=f"{system}-{seed}.json", **rest)
+
+    words = ("compare", "classic@bert_adapter", NCL, "--budget", "quick", "--results", tmp_path)
+    answered("classic@bert_adapter", 0, "0011", 0.9)
+    answered(NCL, 0, "0000", 0.4)
+    assert "not known: run some" in bench(*words).stdout
+    answered("classic@bert_adapter", 1, "0001", 0.7)
+    answered("classic@bert_adapter", 2, "1100", 0.1, determined_by={"versions": {"another": 1}})  # another recipe
+    told = bench(*words).stdout
+    assert "2 seeds of classic@bert_adapter, order 0: own F1 0.7000 to 0.9000" in told
+    assert "no finding" in told and "4 and 2 right of 4" in told
+
+
 def test_writes_a_table_to_a_file(results: Path, tmp_path: Path) -> None:
     target = tmp_path / "main.tex"
     found = bench("table", "main", "--systems", NCL, "--results", results, "--format", "latex", "-o", target)

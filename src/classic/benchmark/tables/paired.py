@@ -7,8 +7,8 @@ and both systems were asked the same questions, so answers are compared in pairs
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import comb, sqrt
 
 from classic.benchmark.tables.rows import Run
@@ -77,6 +77,36 @@ def compare(ours: Sequence[Run], theirs: Sequence[Run], seed: int = 0) -> Compar
         _permuted(sets, draw),
         _parts(asked, pairs),
     )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far runs lie apart that differ in nothing but the seed.
+
+    Attributes:
+        run: The first of them.
+        seeds: How many there are.
+        own_f1: The lowest and the highest mean over domains.
+    """
+
+    run: Run
+    seeds: int
+    own_f1: tuple[float, float]
+
+
+def spreads(of: Iterable[Run], runs: Iterable[Run]) -> list[Spread]:
+    """For each run, those of the same settings and other seeds among all runs, where there are any.
+
+    Tests over sentences know nothing of them: two seeds of one system may differ with a p of one in a million.
+    """
+    found, known = [], list(runs)
+    for run in of:
+        alike = [each for each in known if replace(each.spec, seed=run.spec.seed) == run.spec]
+        alike = [each for each in alike if each.settings_and_versions == run.settings_and_versions]
+        scores = [mean(list(each.by_task("own_f1").values())) for each in alike]
+        if len(scores) > 1:
+            found.append(Spread(run, len(scores), (min(scores), max(scores))))
+    return found
 
 
 def mcnemar(only_ours: int, only_theirs: int) -> float:

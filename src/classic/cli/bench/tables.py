@@ -93,6 +93,10 @@ def reproduction(
         put_into_page(write, text, "results")
 
 
+_ASK_SEEDS = "How far other seeds lie apart is not known: run some (`bench run … --seeds 0-2`)."
+_MIND_SEEDS = "A difference within what seeds do is no finding."
+
+
 def compare(
     ours: Annotated[str, typer.Argument(metavar="OURS", help="A system, such as classic@bert_adapter.")],
     theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="The system it is compared with.")],
@@ -128,3 +132,9 @@ def compare(
         shares = (f"{right / number:.4f}" if number else "–" for right in (a, b))
         typer.echo(f"  {name:18} {'  '.join(shares)}  {a} and {b} right of {number}")
     typer.echo(f"  p: {found.mcnemar:.4f} (McNemar, accuracy), {found.permutation:.4f} (permutation, own F1)")
+    seen = paired.spreads((run for row in rows for run in row.runs if run.spec.seed == 0), runs)
+    for each in seen:
+        spec, (low, high) = each.run.spec, each.own_f1
+        name = f"{spec.system.partition('/')[0]}, order {spec.order}"
+        typer.echo(f"  {each.seeds} seeds of {name}: own F1 {low:.4f} to {high:.4f}")
+    typer.echo("  p is about the sentences, for these very runs. " + (_ASK_SEEDS if not seen else _MIND_SEEDS))
