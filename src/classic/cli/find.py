@@ -213,7 +213,7 @@ def _find_in_file(
         except KeyboardInterrupt:
             typer.echo("\nWhat is written so far is kept; the same command goes on.", err=True)
             raise
-    typer.echo(f"wrote {out}: aspects of {total:,} reviews from column {column!r}", err=True)
+    typer.echo(f"wrote {out}: aspects of {total:,} review{'' if total == 1 else 's'} from column {column!r}", err=True)
 
 
 def _survey(source: Path, column: str | None) -> tuple[list[str], int, str]:

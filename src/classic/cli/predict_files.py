@@ -129,7 +129,7 @@ def into_file(
             else:
                 typer.echo(f"\n{kept:,} rows are written; the same command goes on.", err=True)
             raise
-    typer.echo(f"wrote {out}: {written:,} rows", err=True)
+    typer.echo(f"wrote {out}: {written:,} row{'' if written == 1 else 's'}", err=True)
     if known:
         tell_bad(known, marked)
 
