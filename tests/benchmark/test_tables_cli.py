@@ -63,6 +63,9 @@ def test_a_comparison_tells_how_far_seeds_lie_apart(tmp_path: Path) -> None:
     told = bench(*words).stdout
     assert "2 seeds of classic@bert_adapter, order 0: own F1 0.7000 to 0.9000" in told
     assert "no finding" in told and "4 and 2 right of 4" in told
+    answered(NCL, 1, "0000", 0.4)
+    for seeds in ("1", "0-1"):  # each system once, whichever seeds are compared
+        assert bench(*words, "--seeds", seeds).stdout.count("2 seeds of") == 2
 
 
 def test_writes_a_table_to_a_file(results: Path, tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ def plan(specs: Iterable[Spec], results: Path, work: Path, threads: int, device:
     specs = _distinct(specs)
     load(spec.outside for spec in specs)
     for spec in specs:
-        refuse_unfit(spec.config())
-        refuse_idle(spec.config(), spec.changes)
+        config = spec.config()
+        refuse_unfit(config)
+        refuse_idle(config, spec.changes)
     there = {result["key"] for result in read_results(results)}
     finished: list[Spec] = []
     grouped: dict[str, list[tuple[Spec, dict[str, Any]]]] = {}

@@ -42,6 +42,7 @@ class Selection:
     first: int | None = None
     encoder: str | None = None
     changes: dict[str, Any] = field(default_factory=dict)
+    valid: bool = False
 
 
 def systems_of(table: TableName) -> list[str]:
@@ -82,7 +83,15 @@ def specs_of(table: TableName, chosen: Selection) -> list[Spec]:
                 if outside is None and chosen.systems:
                     parse(name)  # a name that says nothing is refused, and not shown as a row without runs
                 asked = Spec(
-                    name, order, seed, chosen.budget, chosen.first, False, chosen.encoder, chosen.changes, outside
+                    name,
+                    order,
+                    seed,
+                    chosen.budget,
+                    chosen.first,
+                    chosen.valid,
+                    chosen.encoder,
+                    chosen.changes,
+                    outside,
                 )
                 found.append(asked)
     return found

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import comb, sqrt
 
+from classic.benchmark.runs.trials import score_of
 from classic.benchmark.tables.rows import Run
 from classic.benchmark.tables.statistics import mean
 from classic.errors import InputError
@@ -84,7 +85,7 @@ class Spread:
     """How far runs lie apart that differ in nothing but the seed.
 
     Attributes:
-        run: The first of them.
+        run: One of them.
         seeds: How many there are.
         own_f1: The lowest and the highest mean over domains.
     """
@@ -95,15 +96,14 @@ class Spread:
 
 
 def spreads(of: Iterable[Run], runs: Iterable[Run]) -> list[Spread]:
-    """For each run, those of the same settings and other seeds among all runs, where there are any.
+    """For each run but for its seed, those of the same settings among all runs, where there are several.
 
     Tests over sentences know nothing of them: two seeds of one system may differ with a p of one in a million.
     """
     found, known = [], list(runs)
-    for run in of:
+    for run in {repr(replace(run.spec, seed=0)): run for run in of}.values():
         alike = [each for each in known if replace(each.spec, seed=run.spec.seed) == run.spec]
-        alike = [each for each in alike if each.settings_and_versions == run.settings_and_versions]
-        scores = [mean(list(each.by_task("own_f1").values())) for each in alike]
+        scores = [score_of(each) for each in alike if each.settings_and_versions == run.settings_and_versions]
         if len(scores) > 1:
             found.append(Spread(run, len(scores), (min(scores), max(scores))))
     return found

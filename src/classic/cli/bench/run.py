@@ -61,8 +61,7 @@ def run(
     from classic.benchmark.runs.suites import specs_of
 
     console = Console(stderr=True, highlight=False)
-    specs = specs_of(table, replace(chosen, changes=read_settings(settings)))  # type: ignore[arg-type]
-    specs = [replace(spec, valid=valid) for spec in specs]
+    specs = specs_of(table, replace(chosen, changes=read_settings(settings), valid=valid))  # type: ignore[arg-type]
     where = find(engine, address)
     if table == "search":
         if dry_run:

@@ -132,7 +132,7 @@ def compare(
         shares = (f"{right / number:.4f}" if number else "–" for right in (a, b))
         typer.echo(f"  {name:18} {'  '.join(shares)}  {a} and {b} right of {number}")
     typer.echo(f"  p: {found.mcnemar:.4f} (McNemar, accuracy), {found.permutation:.4f} (permutation, own F1)")
-    seen = paired.spreads((run for row in rows for run in row.runs if run.spec.seed == 0), runs)
+    seen = paired.spreads((run for row in rows for run in row.runs), runs)
     for each in seen:
         spec, (low, high) = each.run.spec, each.own_f1
         name = f"{spec.system.partition('/')[0]}, order {spec.order}"
