@@ -68,7 +68,7 @@ class BertAdapter(PairBackbone):
     """
 
     version: ClassVar[int] = 1
-    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.ADAPTERS})
+    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED, Need.ADAPTERS})
 
     def __init__(self, config: BertAdapterConfig, generator: torch.Generator) -> None:
         super().__init__(config.encoder, config.pooling, config.max_length)

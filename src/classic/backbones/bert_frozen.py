@@ -54,7 +54,7 @@ class BertFrozen(Backbone):
     """
 
     version: ClassVar[int] = 1
-    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.FROZEN_TOKENS})
+    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED, Need.FROZEN_TOKENS})
 
     def __init__(self, config: BertFrozenConfig, generator: torch.Generator) -> None:
         super().__init__()

@@ -49,7 +49,7 @@ class W2v(Backbone):
     """
 
     version: ClassVar[int] = 1
-    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.FROZEN_TOKENS})
+    provides: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED, Need.FROZEN_TOKENS})
 
     def __init__(self, config: W2vConfig, generator: torch.Generator) -> None:
         super().__init__()

@@ -13,6 +13,7 @@ from classic.backbones.encoder import encoder_folder
 from classic.backbones.plain import load_plain, save_plain
 from classic.errors import IncompatibleError
 from classic.learning.learner import Learner
+from classic.modules.plastic import Plastic
 from classic.prediction.folding import Folded
 from classic.types import Example
 
@@ -31,6 +32,8 @@ def require_plain(folded: Folded, learner: Learner) -> None:
     more = []
     if not isinstance(learner.method.model.backbone, Bert):
         more.append(f"the adapters of a model on backbone {learner.config.backbone!r}")
+    elif any(isinstance(module, Plastic) for module in learner.method.model.backbone.modules()):
+        more.append("the masks over its hidden units")
     if folded.reader is not None:
         more.append("a reader of domains behind the head (+reader)")
     if more:

@@ -97,6 +97,11 @@ class Method(nn.Module):
             self.keeping = RunningAverage(self.averaged())
 
     @classmethod
+    def needs_with(cls, additions: Additions) -> frozenset[Need]:  # noqa: ARG003 - for those that average
+        """What the backbone must provide, given what the system adds."""
+        return cls.needs
+
+    @classmethod
     def feature_width(cls, backbone: Backbone) -> int:
         """Width of the features the head reads: the backbone's, unless a method makes features of its own."""
         return backbone.features

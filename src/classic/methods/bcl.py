@@ -65,7 +65,7 @@ class Bcl(Hat):
     )
     equation: ClassVar[str] = "x + up(down(x + m_t W route({W_ij squash(F_i x)}_{i <= t})))"
     grows: ClassVar[bool] = True
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.ADAPTERS})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED, Need.ADAPTERS})
 
     def __init__(self, model: Model, config: BclConfig) -> None:
         if model.head.scenario is not Scenario.TIL:

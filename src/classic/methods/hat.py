@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from classic.backbones.base import Need
 from classic.losses.classification import MissingClasses
+from classic.methods.additions import Additions
 from classic.methods.base import Group, Method, Phase
 from classic.model import Model
 from classic.modules.gates import GateConfig, TaskGates
@@ -36,7 +37,7 @@ class Hat(Method):
     """
 
     version: ClassVar[int] = 2
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED})
     needs_task_id: ClassVar[bool] = True
     source: ClassVar[str] = "Serrà et al. (2018), Overcoming catastrophic forgetting with hard attention to the task"
     equation: ClassVar[str] = "L = CE + c R;  h' = h * sigmoid(s e_t);  g' = g (1 - m_ac)"
@@ -48,6 +49,11 @@ class Hat(Method):
         self.gates = TaskGates(model.backbone.plastic(), config.gates)
         self.keeping = Protection(self.gates)
         self.private = PrivateCopies(self._private_parameters())
+
+    @classmethod
+    def needs_with(cls, additions: Additions) -> frozenset[Need]:
+        # Averaged weights are protected by no mask, so it does not matter where they lie.
+        return cls.needs - {Need.CONTAINED} if additions.average else cls.needs
 
     def _private_parameters(self) -> list[nn.Parameter]:
         norms = [p for norm in self.model.backbone.norms() for p in norm.parameters()]

@@ -59,7 +59,7 @@ class Owm(Method):
     """
 
     version: ClassVar[int] = 1
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED})
     source: ClassVar[str] = "Zeng et al. (2019), Continual learning of context-dependent processing in neural networks"
     equation: ClassVar[str] = "dW <- dW P,  P <- P - k k^T / (alpha + x^T k),  k = P x"
 

@@ -55,7 +55,7 @@ class Ucl(Method):
     """
 
     version: ClassVar[int] = 1
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.PLASTIC, Need.CONTAINED})
     source: ClassVar[str] = "Ahn et al. (2019), Uncertainty-based continual learning with adaptive regularization"
     equation: ClassVar[str] = "L = CE + a/2m |Lambda dmu|^2 + s^2/m |(mu'/sigma')^2 dmu|_1 + beta/2m noise(sigma)"
 

@@ -18,7 +18,7 @@ from classic.finding.finder import Finder
 from classic.learning.learner import Learner
 from classic.methods.base import Method
 from classic.modules.adapter import Adapter
-from classic.modules.folded import FoldedBlock, FoldedLayer, as_linear
+from classic.modules.folded import FoldedBlock, FoldedLayer, alive, as_linear
 from classic.modules.gates import UnitGate
 from classic.modules.heads import Head
 from classic.modules.plastic import Plastic
@@ -73,7 +73,8 @@ def can_fold(method: Method) -> bool:
     if not isinstance(backbone, PairBackbone) or not method.foldable():
         return False
     shape: Any = backbone.encoder.config
-    return shape.model_type in FAMILY and all(_is_plain(plastic) for plastic in backbone.plastic().values())
+    gated = [module for module in backbone.modules() if isinstance(module, Plastic)]
+    return shape.model_type in FAMILY and all(_is_plain(plastic) for plastic in gated)
 
 
 def fold(learner: Learner, task: int | None = None) -> Folded:
@@ -147,14 +148,20 @@ class _Projected(nn.Module):
 
 
 def _fold_layer(layer: Any, heads: int) -> FoldedLayer:
-    own, attended, fed = layer.attention.self, layer.attention.output, layer.output
+    own, attended, fed, hidden = layer.attention.self, layer.attention.output, layer.output, layer.intermediate
+    if isinstance(hidden, Plastic):  # `Bert` under a method with masks
+        living = alive(hidden)
+        first = as_linear(hidden.layer.weight[living], hidden.layer.bias[living])  # type: ignore[index]
+        second, activation = as_linear(fed.dense.weight[:, living], fed.dense.bias), hidden.activation
+    else:
+        first, second, activation = hidden.dense, fed.dense, hidden.intermediate_act_fn
     return FoldedLayer(
         (own.query, own.key, own.value),
         heads,
         FoldedBlock(attended.dense, _adapter(attended.dropout), attended.LayerNorm),
-        layer.intermediate.dense,
-        layer.intermediate.intermediate_act_fn,
-        FoldedBlock(fed.dense, _adapter(fed.dropout), fed.LayerNorm),
+        first,
+        activation,
+        FoldedBlock(second, _adapter(fed.dropout), fed.LayerNorm),
     )
 
 

@@ -243,6 +243,18 @@ _METHODS = (
         scenario=Scenario.DIL,
         average=True,
     ),
+    # The hidden units of an encoder know something before the first lesson: all are open, and not easily shut.
+    rule(
+        {
+            "method.gates.fresh_first": 1.0,
+            "method.gates.fresh": 0.0,
+            "method.gates.init_size": 0.5,
+            "method.gates.pressure": 0.03,
+        },
+        preset="default",
+        method=("classic", "hat"),
+        backbone="bert",
+    ),
     # HAT's masks over a small network that is trained from nothing: a mask that moves as far as an adapter's shuts units
     # before they have learned anything.
     rule(

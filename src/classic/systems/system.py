@@ -203,12 +203,13 @@ def classes_of(config: SystemConfig) -> tuple[type, type]:
 def refuse_unfit(config: SystemConfig) -> None:
     """Refuses a method on a backbone that does not provide what it needs, with a sentence that says what."""
     method = _part("method", METHODS, config.method).build
-    lacking = method.needs - _part("backbone", BACKBONES, config.backbone).build.provides
+    needs = method.needs_with(config.additions)
+    lacking = needs - _part("backbone", BACKBONES, config.backbone).build.provides
     if lacking:
         raise IncompatibleError(
             f"method {config.method!r} cannot work on backbone {config.backbone!r}: "
             f"it needs {', '.join(sorted(lacking))}",
-            fix=f"choose one of: {', '.join(n for n, p in BACKBONES.items() if method.needs <= p.build.provides)}",
+            fix=f"choose one of: {', '.join(n for n, p in BACKBONES.items() if needs <= p.build.provides)}",
         )
     added = config.additions
     if added.average and config.scenario is Scenario.TIL:

@@ -97,6 +97,20 @@ def test_other_methods_and_features(
     assert gap(learner, texts) < 1e-5
 
 
+def test_masks_over_a_whole_encoder(tmp_path: Path, tiny_encoder: Path, toy_tasks: Tasks, texts: list[Example]) -> None:
+    changes = {"backbone.encoder": str(tiny_encoder), "train.epochs": 1, "train.precision": "float32"}
+    store = open_or_create(tmp_path / "store", SystemConfig.preset(backbone="bert", changes=changes))
+    for task in toy_tasks[:2]:
+        _, learner = teach(store, task)
+    gates = learner.method.gates
+    torch.manual_seed(0)
+    shut = torch.randint(0, 256, gates.bits[-1:].shape, dtype=torch.uint8)
+    gates.bits = torch.cat([gates.bits[:-1], shut])
+    assert gap(learner, texts) < 1e-5
+    living = [int(part.sum()) for part in gates.mask(1).split(gates.sizes)]
+    assert [layer.intermediate.out_features for layer in fold(learner).layers] == living  # type: ignore[union-attr]
+
+
 def test_adapters_in_the_upper_layers_only(
     tmp_path: Path, tiny_system: Make, toy_tasks: Tasks, texts: list[Example]
 ) -> None:
