@@ -98,7 +98,7 @@ def test_what_was_learned_has_a_line_for_each_fact_in_80_columns() -> None:
         "test (1234 examples)",
         "valid (1234 examples)",
         "aspects found (1234 in test)",
-        "adapter units",
+        "units",
         "masks",
         "looked most at",
         "time",

@@ -30,6 +30,7 @@ def of(*values: str) -> Callable[[str], list[str]]:
 
 
 method = of(*METHODS)
+backbone = of("bert_adapter", "bert", "bert_frozen", "w2v", "gpt2")
 preset = of(*PRESETS)
 scenario = of("dil", "til")
 device = of("auto", "cpu", "cuda", "mps")

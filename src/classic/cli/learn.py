@@ -57,6 +57,15 @@ def learn(
             help="Method of a NEW store; see `classic systems`.", show_default=False, autocompletion=completion.method
         ),
     ] = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(
+            help="What of a NEW store learns: bert_adapter (adapters in a frozen encoder; the default) or bert (the whole "
+            "encoder: better answers, larger versions, no starter).",
+            show_default=False,
+            autocompletion=completion.backbone,
+        ),
+    ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
@@ -135,17 +144,18 @@ def learn(
         changes = read_settings(settings)
         if encoder:
             changes["backbone.encoder"] = encoder
-        if any(value is not None for value in (preset, method, scenario)) or changes or seed is not None:
+        if any(value is not None for value in (preset, method, backbone, scenario)) or changes or seed is not None:
             if scenario not in (None, "dil", "til"):
                 raise InputError(f"scenario {scenario!r}", fix="use dil or til")
             chosen = SystemConfig.preset(
                 check_preset(preset or "default"),
                 method=method or "classic",
+                backbone=backbone or "bert_adapter",
                 scenario=Scenario(scenario or "dil"),
                 changes=changes,
             )
             refuse_idle(chosen, changes)
-            over_minilm = chosen.backbone_config["encoder"] == "minilm"
+            over_minilm = chosen.backbone_config.get("encoder") == "minilm"
             if preset == "paper" and over_minilm and "train.learning_rate" not in changes:
                 typer.echo(PAPER_OVER_MINILM, err=True)
         progress.on_stage(domain, "opening the store")

@@ -161,7 +161,7 @@ def describe_version(version: Version, console: Console | None = None) -> None:
         )
     if capacity := record.get("capacity"):
         table.add_row(
-            "adapter units",
+            "units",
             f"{capacity['new']:.1%} new, {capacity['shared']:.1%} shared, {capacity['free']:.1%} free",
         )
     if masks := record.get("masks"):

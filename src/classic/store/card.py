@@ -38,8 +38,8 @@ def write_card(record: dict[str, Any], system: dict[str, Any], domains: list[str
     capacity = record.get("capacity")
     if capacity:
         lines += [
-            f"| adapter units used | {capacity['used']:.1%} ({capacity['new']:.1%} new, {capacity['shared']:.1%} shared) |",
-            f"| adapter units still free | {capacity['free']:.1%} |",
+            f"| units used | {capacity['used']:.1%} ({capacity['new']:.1%} new, {capacity['shared']:.1%} shared) |",
+            f"| units still free | {capacity['free']:.1%} |",
         ]
     lines += [
         *_classes(test, part),

@@ -248,7 +248,7 @@ _METHODS = (
         {
             "method.gates.fresh_first": 1.0,
             "method.gates.fresh": 0.0,
-            "method.gates.init_size": 0.5,
+            "method.gates.init_size": 0.8,
             "method.gates.pressure": 0.03,
         },
         preset="default",
