@@ -395,6 +395,7 @@ def test_what_is_no_store_is_said_in_one_message(tmp_path: Path) -> None:
     [
         (["--preset", "defualt"], "did you mean 'default'"),
         (["--method", "clasic"], "did you mean 'classic'"),
+        (["--backbone", "brt"], "did you mean 'bert'"),
         (["--scenario", "dill"], "use dil or til"),
         (["--set", "train.epoch=2"], "did you mean 'epochs'"),
         (["--set", "epochs=2"], "begin it with train."),

@@ -10,7 +10,7 @@ import pytest
 from test_cli import ok
 
 from classic.cli import completion
-from classic.systems.system import METHODS
+from classic.systems.system import BACKBONES, METHODS
 
 
 def proposed(words: str) -> list[str]:
@@ -38,10 +38,15 @@ def test_every_method_is_proposed() -> None:
     assert set(completion.METHODS) == ours  # other tests may have loaded a method from a file
 
 
+def test_every_backbone_is_proposed() -> None:
+    assert set(completion.backbone("")) == set(BACKBONES)
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
         ("classic learn new.store data.csv --method ha", ["hat"]),
+        ("classic learn new.store data.csv --backbone bert_f", ["bert_frozen"]),
         ("classic learn new.store data.csv --preset ", ["default", "paper", "authors"]),
         ("classic predict STORE text --domain s", ["screen", "soup"]),
         ("classic store delete STORE --domain s", ["screen", "soup"]),
