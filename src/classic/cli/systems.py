@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,6 +56,7 @@ def show(
         classic systems show hat+ent@bert_adapter/dil
     """
     from classic.config import check_preset
+    from classic.errors import IncompatibleError
     from classic.systems.names import parse, read_name
     from classic.systems.size import count_parameters
     from classic.systems.system import METHODS, refuse_unfit
@@ -73,7 +75,9 @@ def show(
         "keeps between tasks": _kept(config),
     }
     if config.backbone != "gpt2":
-        facts["parameters at BERT-base size"] = f"{count_parameters(facts['name']) / 1e6:.1f} million after 19 tasks"
+        with contextlib.suppress(IncompatibleError):  # in the paper's form there is no such system
+            millions = count_parameters(facts["name"]) / 1e6
+            facts["parameters at BERT-base size"] = f"{millions:.1f} million after 19 tasks"
     if as_json:
         print_json(facts | {"configuration": config.to_dict()})
         return
