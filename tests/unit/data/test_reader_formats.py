@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from classic.data import Note, detect_format, iter_rows, read_examples, read_rows
+from classic.data.readers.tables import iter_table
 from classic.errors import DataError
 from classic.types import Example, Polarity
 
@@ -309,6 +310,33 @@ def test_excel(tmp_path: Path) -> None:
     assert (caught.value.line, caught.value.column) == (5, 4)
 
 
+@pytest.mark.parametrize("sized", [True, False])
+def test_a_filled_column_without_a_name_comes_back_from_excel_by_its_letter(tmp_path: Path, sized: bool) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook(write_only=not sized)  # which does not write how large the sheet is
+    sheet = book.active if sized else book.create_sheet()
+    for row in (["sentence", None, "aspect", ""], ["a lid", 5, "lid", None], ["a pan", None, "pan", None, "seen"]):
+        sheet.append(row)
+    file = tmp_path / "data.xlsx"
+    book.save(file)
+    first, second = ({"sentence": "a lid", "column_B": 5, "aspect": "lid"}, {"sentence": "a pan", "aspect": "pan"})
+    expected = [first, second | {"column_E": "seen"}]
+    assert [row.fields for row in read_rows(file, labelled=False)] == expected
+    assert [fields for _, fields in iter_table(file)] == expected
+
+
+def test_a_workbook_that_is_wrong_about_its_size_is_read_whole(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["sentence", "aspect"])
+    book.active.append(["a lid", "lid"])
+    book.save(tmp_path / "right.xlsx")
+    with zipfile.ZipFile(tmp_path / "right.xlsx") as right, zipfile.ZipFile(tmp_path / "wrong.xlsx", "w") as wrong:
+        for member in right.namelist():
+            wrong.writestr(member, right.read(member).replace(b'<dimension ref="A1:B2"', b'<dimension ref="A1"'))
+    assert [row.example for row in read_rows(tmp_path / "wrong.xlsx", labelled=False)] == [Example("a lid", "lid")]
+
+
 def test_a_damaged_workbook_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("openpyxl")
     with zipfile.ZipFile(tmp_path / "data.xlsx", "w") as archive:
@@ -324,6 +352,23 @@ def test_jsonl_aspects_may_be_terms(tmp_path: Path) -> None:
     assert rows[1].fields == {"id": 4, "sentence": "a lid, a pan", "aspect": "pan"}
     with pytest.raises(DataError, match="no field for the polarity"):
         read_rows(file)
+
+
+def test_jsonl_a_name_beside_and_inside_the_aspects_hides_nothing(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '{"id": 4, "text": "The lid. The pan.", "aspects": [{"id": 9, "aspect": "lid", "text": "The lid."}, "pan"]}\n',
+    )
+    first, second = read_rows(file, labelled=False)
+    assert first.example == Example("The lid.", "lid") and second.example == Example("The lid. The pan.", "pan")
+    assert first.fields == {
+        "id": 4,
+        "aspect_id": 9,
+        "aspect": "lid",
+        "text": "The lid.",
+        "input_text": "The lid. The pan.",
+    }
+    assert second.fields == {"id": 4, "text": "The lid. The pan.", "aspect": "pan"}
 
 
 def test_a_label_that_nobody_needs_stops_nobody(tmp_path: Path) -> None:

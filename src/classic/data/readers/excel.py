@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from classic.data.readers.columns import own_names
+from classic.data.readers.columns import free_name, own_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source
 from classic.errors import DataError, InputError
@@ -44,8 +44,24 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
 
 
 def named_cells(names: list[str], own: list[str], row: tuple[object, ...]) -> dict[str, object]:
-    """The cells of a row under names of their own; a column without a name in the header has none."""
-    return {unique: value for name, unique, value in zip(names, own, row, strict=False) if name}
+    """The cells of a row under names of their own; one below no name goes by the letters of its column, if it is filled."""
+    found = {}
+    for index, value in enumerate(row):
+        if index < len(names) and names[index]:
+            found[own[index]] = value
+        elif value is not None:
+            found[free_name(f"column_{_letters(index)}", own)] = value
+    return found
+
+
+def _letters(index: int) -> str:
+    """A, B, ..., Z, AA, ...: what Excel calls a column."""
+    found = ""
+    index += 1
+    while index:
+        index, letter = divmod(index - 1, 26)
+        found = chr(ord("A") + letter) + found
+    return found
 
 
 def is_filled(row: tuple[object, ...]) -> bool:
@@ -62,7 +78,9 @@ def sheet_rows(openpyxl: Any, stream: Any, path: str) -> Iterator[tuple[int, tup
                 )
         stream.seek(0)
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        yield from enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # some programs write a size that is not the sheet's, and cells beyond it would be lost
+        yield from enumerate(sheet.iter_rows(values_only=True), start=1)
     except (DataError, GeneratorExit):
         raise
     except Exception as error:  # a damaged workbook raises whatever its damaged part makes openpyxl raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from classic.data.readers.columns import FIELD_NAMES, free_name
 from classic.data.readers.json_objects import (
     Member,
     PlaceAt,
@@ -72,7 +73,7 @@ def rows_of(
         if isinstance(item, BadRow):
             yield item
         else:
-            yield _row(item, beside | _fields(item), at, number, place_at, inherited, labelled)
+            yield _row(item, _together(beside, _fields(item)), at, number, place_at, inherited, labelled)
 
 
 def _row(
@@ -93,6 +94,19 @@ def _row(
 
 def _fields(members: list[Member]) -> dict[str, object]:
     return {member.key: member.value for member in members}
+
+
+def _together(beside: Mapping[str, object], inside: Mapping[str, object]) -> dict[str, object]:
+    """What stands beside a list of aspects and inside one of them; of two that share a name, none hides the other."""
+    taken = {*beside, *inside}
+    found = dict(beside)
+    for name, value in inside.items():
+        if name in beside and name in FIELD_NAMES["sentence"]:  # the inner one is asked about
+            found[free_name(f"input_{name}", taken)] = beside[name]
+            found[name] = value
+        else:
+            found[free_name(f"aspect_{name}", taken) if name in beside else name] = value
+    return found
 
 
 def _inherited(members: list[Member], place_at: PlaceAt) -> dict[str, object]:
