@@ -232,6 +232,28 @@ class Prediction:
         """Whether the aspect occurs in the sentence; an answer about one that does not is a guess."""
         return self.span is not None or self.aspect.casefold() in self.sentence.casefold()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything under one name each, as a line of JSONL has it: ``DataFrame(answer.to_dict() for answer in answers)``.
+
+        >>> Prediction("Soft bed.", "bed", (5, 8), Polarity.POSITIVE, Probabilities(0.9, 0.1, 0.0), "hotel", False).to_dict()
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'sentence': 'Soft bed.', 'aspect': 'bed', 'span': [5, 8], 'polarity': 'positive', 'positive': 0.9,
+         'negative': 0.1, 'neutral': 0.0, 'nearest_domain': 'hotel', 'unfamiliar': False, 'aspect_found': True,
+         'truncated': False, 'version': 0}
+        """
+        return {
+            "sentence": self.sentence,
+            "aspect": self.aspect,
+            "span": list(self.span) if self.span else None,
+            "polarity": str(self.polarity),
+            **dict(self.probabilities),
+            "nearest_domain": self.nearest_domain,
+            "unfamiliar": self.unfamiliar,
+            "aspect_found": self.aspect_found,
+            "truncated": self.truncated,
+            "version": self.version,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -250,3 +272,9 @@ class Found:
     end: int
     confidence: float
     prediction: Prediction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything under one name each, as a line of JSONL has it; the span counts in the whole text."""
+        values = self.prediction.to_dict()
+        del values["aspect_found"]  # it was
+        return values | {"aspect": self.aspect, "span": [self.start, self.end], "confidence": self.confidence}

@@ -17,6 +17,7 @@ from classic.errors import MOST_SHOWN, DataError, InputError, several
 from classic.types import Example
 
 NAME = "the data"
+_NOTHING = ("NAType", "NaTType")  # pandas is not imported for them
 _FORMS = "examples, dicts, tuples (sentence, aspect, polarity), a DataFrame or a Dataset"
 
 
@@ -123,13 +124,14 @@ def _name(value: object, names: list[str] | None) -> object:
 def _fields(row: object, number: int) -> list[dict[str, object]]:
     """A row by field names; several where it has a list of aspects."""
     if isinstance(row, Mapping):
-        fields = {str(name): None if _is_missing(value) else value for name, value in row.items()}
+        fields = {str(name): None if is_missing(value) else value for name, value in row.items()}
     elif isinstance(row, tuple | list) and 2 <= len(row) <= 3:
         fields = dict(zip(("sentence", "aspect", "polarity"), row, strict=False))
         if isinstance(fields["aspect"], list):
             fields["aspects"] = fields.pop("aspect")
     else:
-        raise Place(NAME, number).error(f"a row of type {type(row).__name__}", expected=_FORMS)
+        fix = "to have the aspects of texts found, use Predictor.find" if isinstance(row, str) else ""
+        raise Place(NAME, number).error(f"a row of type {type(row).__name__}", expected=_FORMS, fix=fix)
     aspects = fields.pop("aspects", None)
     if aspects is None:
         return [fields]
@@ -172,9 +174,9 @@ def _offsets(span: object, place: Place) -> tuple[int, int]:
     raise place.error("a span that is no pair of positions", expected="(start, end), two whole numbers")
 
 
-def _is_missing(value: object) -> bool:
-    """What DataFrames have where there is nothing: not a number, which is not even itself."""
-    return isinstance(value, float) and math.isnan(value)
+def is_missing(value: object) -> bool:
+    """What DataFrames have where there is nothing: not a number, which is not even itself, or pandas' NA."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in _NOTHING
 
 
 def _whole(value: object) -> object:

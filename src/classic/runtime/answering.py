@@ -6,7 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from classic.data.memory import iter_examples
+from classic.data.memory import is_missing, iter_examples, to_examples
 from classic.errors import InputError
 from classic.runtime.explaining import Word, left_out, words_of
 from classic.runtime.sentences import Mark, sentences_of
@@ -52,7 +52,7 @@ class Answering(ABC):
 
     def find(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         min_confidence: float = 0.5,
         domain: str | None = None,
@@ -65,13 +65,12 @@ class Answering(ABC):
                 print(found.aspect, found.prediction.polarity)
 
         Args:
-            texts: Texts of any number of sentences.
+            texts: Texts of any number of sentences: a list, or a column of a DataFrame. What is missing has no aspects.
             min_confidence: Aspects that are less certain are left out, 0 to 1.
             domain: As in `predict`.
             batch_size: Sentences computed at once.
         """
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise InputError("the texts are no list of strings", fix='give a list: find(["The zoom is superb."])')
+        texts = _texts(texts)
         if not 0 <= min_confidence <= 1:
             raise InputError(f"a confidence of {min_confidence}", fix="give a number from 0 to 1")
         self.check_domain(domain)
@@ -114,7 +113,9 @@ class Answering(ABC):
         if not isinstance(sentence, str):
             if aspects is not None:
                 raise InputError("aspects beside rows", fix="put the aspect into each row: (sentence, aspect)")
-            return list(self.stream(sentence, domain=domain, batch_size=batch_size))
+            self.check_domain(domain)
+            examples = to_examples(sentence, labelled=False)  # all bad rows are told, before anything is computed
+            return list(self.stream(examples, domain=domain, batch_size=batch_size))
         if aspects is None:
             raise InputError(
                 "no aspect given",
@@ -185,6 +186,21 @@ def as_prediction(
         truncated=truncated,
         version=version,
     )
+
+
+def _texts(texts: object) -> list[str]:
+    """Texts in any iterable; one that is missing, as in a column of a DataFrame, is empty."""
+    found: list[str] = []
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise InputError("the texts are no list of strings", fix='give a list: find(["The zoom is superb."])')
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str) and not is_missing(text):
+            raise InputError(
+                f"the texts are no list of strings: number {number} is of type {type(text).__name__}",
+                fix='give a list: find(["The zoom is superb."]); of a DataFrame, one column: find(frame["text"])',
+            )
+        found.append(text if isinstance(text, str) else "")
+    return found
 
 
 def _is_span(aspects: object) -> bool:

@@ -39,18 +39,7 @@ class Answered:
 
 def record(answer: Prediction) -> dict[str, Any]:
     """A prediction as plain JSON values."""
-    return {
-        "sentence": answer.sentence,
-        "aspect": answer.aspect,
-        "span": list(answer.span) if answer.span else None,
-        "polarity": str(answer.polarity),
-        **{name: round(share, 6) for name, share in dict(answer.probabilities).items()},
-        "nearest_domain": answer.nearest_domain,
-        "unfamiliar": answer.unfamiliar,
-        "aspect_found": answer.aspect_found,
-        "truncated": answer.truncated,
-        "version": answer.version,
-    }
+    return answer.to_dict() | {name: round(share, 6) for name, share in dict(answer.probabilities).items()}
 
 
 def returned(names: Iterable[str]) -> dict[str, str]:

@@ -185,11 +185,24 @@ def test_reviews_in_opinions_out(stores: dict[str, Path]) -> None:
             (alone,) = predictor.predict(each.prediction.sentence, each.prediction.span)
             assert alone.polarity == each.prediction.polarity
     assert predictor.find(texts, min_confidence=1.0) == [[], [], []]
-    for wrong in ("a text", [3]):
+    for wrong in ("a text", 3, ["a text", 3]):
         with pytest.raises(InputError, match="no list of strings"):
             predictor.find(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="confidence"):
         predictor.find([], min_confidence=2)
+
+
+def test_texts_may_come_from_an_iterator_or_a_column_with_gaps(stores: dict[str, Path]) -> None:
+    pandas = pytest.importorskip("pandas")
+    predictor = Predictor.open(stores["with"])
+    texts = ["Good screen is good.", "bad waiter is bad here"]
+    wanted = predictor.find(texts, min_confidence=0.0)
+    assert predictor.find(iter(texts), min_confidence=0.0) == wanted
+    column = pandas.Series([texts[0], None, float("nan"), pandas.NA, texts[1]], dtype=object)
+    assert predictor.find(column, min_confidence=0.0) == [wanted[0], [], [], [], wanted[1]]
+    told = wanted[0][0].to_dict()
+    assert told["aspect"] == wanted[0][0].aspect and told["span"] == [wanted[0][0].start, wanted[0][0].end]
+    assert {"polarity", "positive", "confidence", "sentence"} <= told.keys()
 
 
 def test_it_travels_with_the_store_and_damage_is_noticed(stores: dict[str, Path], tmp_path: Path) -> None:

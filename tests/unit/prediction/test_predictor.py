@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from classic.errors import InputError
+from classic.errors import DataError, InputError
 from classic.learning.learner import open_or_create
 from classic.learning.teach import teach
 from classic.prediction.predictor import Predictor
@@ -190,6 +190,22 @@ def test_rows_are_answered_in_the_shapes_people_have(predictor: Predictor) -> No
     close(predictor.predict(rows), wanted)
     close(predictor.predict(iter(rows)), wanted)
     close(list(predictor.stream(rows)), wanted)
+
+
+def test_all_bad_rows_are_told_at_once(predictor: Predictor) -> None:
+    rows = [(SENTENCE, "screen"), {"text": None, "aspect": "screen"}, SENTENCE]
+    with pytest.raises(DataError, match="2 rows cannot be used") as caught:
+        predictor.predict(rows)
+    assert "line 2: no value for the sentence" in str(caught.value)
+    with pytest.raises(DataError, match=r"Predictor\.find"):
+        predictor.predict([SENTENCE])
+
+
+def test_an_answer_is_a_row_of_a_frame(predictor: Predictor) -> None:
+    answers = predictor.predict([(SENTENCE, "screen"), (SENTENCE, "lamp")])
+    rows = [answer.to_dict() for answer in answers]
+    assert [row["aspect_found"] for row in rows] == [True, False]
+    assert rows[0]["positive"] == answers[0].probabilities.positive
 
 
 @pytest.mark.parametrize(
