@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,18 @@ def test_a_notebook_runs(name: str) -> None:
     runner = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(runner)
     file = EXAMPLES / f"{name}.ipynb"
-    kept = [bool(cell["outputs"]) for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"]
-    found = [bool(cell["outputs"]) for cell in runner.run(file)["cells"] if cell["cell_type"] == "code"]
-    assert found == kept, "run `python examples/run.py` and commit what it writes"
-    assert any(found)
+    kept = told(json.loads(file.read_text()))
+    assert any(kept)
+    assert told(runner.run(file)) == kept, "run `python examples/run.py` and commit what it writes"
+
+
+def told(notebook: dict[str, Any]) -> list[str]:
+    """What the cells print, but for numbers and answers, which another machine may round to others."""
+    found = []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            parts = [output.get("text") or output["data"]["text/plain"] for output in cell["outputs"]]
+            text = "".join(line for part in parts for line in part)
+            text = re.sub(r"tensors \w+|positive|negative|neutral|True|False|[-+]?\d+(\.\d*)?", "*", text)
+            found.append(" ".join(text.split()))
+    return found
