@@ -260,7 +260,7 @@ class Found:
     """An aspect that was found in a text, and what the text says about it.
 
     Attributes:
-        aspect: The aspect as it stands in the text.
+        aspect: The aspect as it stands in the text; what HTML writes as ``&amp;`` is read as ``&``.
         start: Its first character, counted in the whole text that was given.
         end: The first character after it.
         confidence: How probable it is that this is an aspect, 0 to 1.

@@ -122,7 +122,11 @@ def _tell(found: Survey) -> None:
     parts += [f"products from {columns.product!r}"] if columns.product else []
     typer.echo(f"{found.reviews:,} {', '.join(parts)}", err=True)
     if found.empty:
-        typer.echo(f"{found.empty:,} rows without a text are left out", err=True)
+        were = "1 row without a text is" if found.empty == 1 else f"{found.empty:,} rows without a text are"
+        typer.echo(f"{were} left out", err=True)
+    if found.undated:
+        have = "1 review has" if found.undated == 1 else f"{found.undated:,} reviews have"
+        typer.echo(f"{have} no date that could be read", err=True)
 
 
 def _summarise(

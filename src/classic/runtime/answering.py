@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from classic.data.memory import is_missing, iter_examples, to_examples
 from classic.errors import InputError
 from classic.runtime.explaining import Word, left_out, words_of
-from classic.runtime.sentences import Mark, sentences_of
+from classic.runtime.sentences import Mark, sentences_of, unescaped
 from classic.types import POLARITIES, Example, Found, Polarity, Prediction, Probabilities, example_about
 
 WINDOW = 1024
@@ -74,17 +74,19 @@ class Answering(ABC):
         if not 0 <= min_confidence <= 1:
             raise InputError(f"a confidence of {min_confidence}", fix="give a number from 0 to 1")
         self.check_domain(domain)
-        pieces = [(row, start, sentence) for row, text in enumerate(texts) for start, sentence in sentences_of(text)]
-        marked = self.mark([sentence for _, _, sentence in pieces], min_confidence)
+        cut = [(row, start, sentence) for row, text in enumerate(texts) for start, sentence in sentences_of(text)]
+        pieces = [(row, start, *unescaped(sentence)) for row, start, sentence in cut]
+        marked = self.mark([sentence for _, _, sentence, _ in pieces], min_confidence)
         places = [(piece, mark) for piece, marks in zip(pieces, marked, strict=True) for mark in marks]
         asked = [
             Example(sentence, sentence[mark.start : mark.end], None, (mark.start, mark.end))
-            for (_, _, sentence), mark in places
+            for (_, _, sentence, _), mark in places
         ]
         found: list[list[Found]] = [[] for _ in texts]
         answers = self.stream(asked, domain=domain, batch_size=batch_size)
-        for ((row, offset, _), mark), answer in zip(places, answers, strict=True):
-            found[row].append(Found(answer.aspect, offset + mark.start, offset + mark.end, mark.confidence, answer))
+        for ((row, offset, _, at), mark), answer in zip(places, answers, strict=True):
+            start, end = offset + at[mark.start], offset + at[mark.end]
+            found[row].append(Found(answer.aspect, start, end, mark.confidence, answer))
         return found
 
     def predict(

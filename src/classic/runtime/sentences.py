@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-_END = re.compile(r"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s)|\n\s*\n|\n(?=\s*[-*\u2022])")
+_BREAK = r"<\s*/?\s*(?:br|p|div|li|ul|ol)\b[^<>]{0,80}>"  # what pages write for the end of a line
+_END = re.compile(
+    rf"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|{_BREAK}|&nbsp;)|\n\s*\n|\n(?=\s*[-*\u2022])|{_BREAK}", re.IGNORECASE
+)
+_BLANK = re.compile(rf"(?:\s|&nbsp;|{_BREAK})*", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-HJ-Zb-z]|(?:[A-Za-z]\.)+[A-Za-z]|"
     r"mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|approx|incl|nr|inc|ltd|corp|dept|fig|hr|hrs|lb|lbs|oz|ft)$",
@@ -26,8 +32,9 @@ class Mark(NamedTuple):
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:
     """The sentences of a text, each with its first character's place in it; white space around them is left out.
 
-    A sentence ends at ``.``, ``!``, ``?`` or an ellipsis before white space, or at an empty line; not behind an
-    abbreviation or before a small letter. One that is far too long for an encoder is cut where a comma or a space is.
+    A sentence ends at ``.``, ``!``, ``?`` or an ellipsis before white space, or at an empty line or HTML's ``<br>``; not
+    behind an abbreviation or before a small letter. One that is far too long for an encoder is cut where a comma or a space
+    is.
 
     >>> list(sentences_of("Soft bed. Mr. Lee was kind!  The lift (approx. 2 m) is noisy"))
     [(0, 'Soft bed.'), (10, 'Mr. Lee was kind!'), (29, 'The lift (approx. 2 m) is noisy')]
@@ -46,13 +53,15 @@ def _ends(text: str) -> Iterator[int]:
                 continue
             if after[:1].islower():
                 continue
+        if match[0].startswith("<"):
+            yield match.start()
         yield match.end()
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     while True:
-        while start < end and text[start].isspace():
-            start += 1
+        blank = _BLANK.match(text, start, end)
+        start = blank.end() if blank else start
         if start >= end:
             return
         stop = end
@@ -62,3 +71,23 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
             stop = start + cut
         yield start, text[start:stop].rstrip()
         start = stop
+
+
+def unescaped(sentence: str) -> tuple[str, Sequence[int]]:
+    """A sentence with HTML's entities as the characters they mean, and where each of these, and the end, stood before.
+
+    >>> clean, places = unescaped("It didn&#39;t fit, R&D &amp; all.")
+    >>> clean, places[clean.index("t fit")]
+    ("It didn't fit, R&D & all.", 12)
+    """
+    if "&" not in sentence:
+        return sentence, range(len(sentence) + 1)
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for match in _ENTITY.finditer(sentence):
+        meant = html.unescape(match[0])
+        parts += [sentence[at : match.start()], meant]
+        places += [*range(at, match.start()), *[match.start()] * len(meant)]
+        at = match.end()
+    return "".join([*parts, sentence[at:]]), [*places, *range(at, len(sentence) + 1)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from classic.errors import InputError, unknown_name
-from classic.summary.dates import parse_date
+from classic.summary.dates import has_short_year, parse_date
 
 SAMPLE = 200
 """Rows that are looked at."""
@@ -101,8 +101,16 @@ def _share_of_dates(rows: Sequence[dict[str, object]], name: str) -> float:
 
 
 def _spelt_out(rows: Sequence[dict[str, object]], name: str) -> bool:
-    """Whether no number could be meant by it: a price of 1500000000 is no date."""
-    return not any(isinstance(cell, int | float) or str(cell).replace(".", "").isdigit() for cell in _cells(rows, name))
+    """Whether no number could be meant by it: a price of 1500000000 is no date, nor is a version 4.12.23."""
+    return not any(_is_number(cell) or has_short_year(cell) for cell in _cells(rows, name))
+
+
+def _is_number(cell: object) -> bool:
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True
 
 
 def _repeats(rows: Sequence[dict[str, object]], name: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal
 Unit = Literal["day", "week", "month", "quarter", "year"]
 
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[t ].*)?")
-_NUMBERS = re.compile(r"(\d{1,2})([./-]|\s)\s?(\d{1,2})(?:\2|,?\s)\s?(\d{4})(?:,?\s.*)?")
+_NUMBERS = re.compile(r"(\d{1,2})([./-]|\s)\s?(\d{1,2})(?:\2|,?\s)\s?(\d{4}|\d\d)(?:,?\s.*)?")
 _WORDS = re.compile(
     r"(?:[a-z]{3,9},?\s)?(?:(\d{1,2})(?:st|nd|rd|th)?\s)?([a-z]{3,9})\.?(?:\s(\d{1,2})(?:st|nd|rd|th)?)?,?\s(\d{4}).*"
 )
@@ -23,7 +23,7 @@ _LONGEST: tuple[tuple[Unit, int], ...] = (("day", 31), ("week", 26 * 7), ("month
 def parse_date(value: object, *, day_first: bool = False) -> date | None:
     """The day that a cell means; None if it is none.
 
-    ISO dates, 31.05.2024, 5/31/2024, "31 May 2024", "May 31, 2024", Unix time in seconds or milliseconds.
+    ISO dates, 31.05.2024, 31.05.24, 5/31/2024, "31 May 2024", "May 31, 2024", Unix time in seconds or milliseconds.
 
     >>> parse_date("2024-05-31T09:30:00Z"), parse_date("5/31/2024"), parse_date("two days ago")
     (datetime.date(2024, 5, 31), datetime.date(2024, 5, 31), None)
@@ -43,7 +43,7 @@ def _parse(value: object, day_first: bool) -> date | None:
         if found := _ISO.fullmatch(text):
             return date(int(found[1]), int(found[2]), int(found[3] or 1))
         if found := _NUMBERS.fullmatch(text):
-            first, second, year = int(found[1]), int(found[3]), int(found[4])
+            first, second, year = int(found[1]), int(found[3]), _year(found[4])
             if found[2] == "." or day_first:
                 first, second = second, first
             return date(year, first, second)
@@ -54,6 +54,18 @@ def _parse(value: object, day_first: bool) -> date | None:
         return None
     seconds = number / 1000 if number >= _SECONDS[1] else number
     return datetime.fromtimestamp(seconds, UTC).date() if _SECONDS[0] <= seconds < _SECONDS[1] else None
+
+
+def _year(digits: str) -> int:
+    """A year of four digits, or of two: 24 is 2024, and 70 is 1970."""
+    year = int(digits)
+    return year if len(digits) > 2 else year + (2000 if year < 70 else 1900)
+
+
+def has_short_year(value: object) -> bool:
+    """Whether the year has two digits, so that a number of a version, 4.12.23, could be meant as well."""
+    found = _NUMBERS.fullmatch(str(value).strip())
+    return found is not None and len(found[4]) == 2
 
 
 def is_day_first(value: object) -> bool | None:

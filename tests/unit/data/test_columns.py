@@ -138,6 +138,14 @@ def test_unicode_text_of_a_spreadsheet_is_told_how_to_convert_it(
     assert "iconv -f utf-16 -t utf-8" in caught.value.fix
 
 
+def test_curly_quotes_of_windows_are_told_how_they_become_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / "windows.csv"
+    file.write_bytes("review\n“fine”\n".encode("cp1252"))
+    with pytest.raises(DataError, match="0x93") as caught:
+        list(iter_table(file))
+    assert "CSV UTF-8" in caught.value.fix and "iconv -f windows-1252" in caught.value.fix
+
+
 def test_what_has_no_columns_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"sentence": "the lens is sharp", "aspect": "lens", "polarity": "positive"}\n')

@@ -325,6 +325,28 @@ def test_a_filled_column_without_a_name_comes_back_from_excel_by_its_letter(tmp_
     assert [fields for _, fields in iter_table(file)] == expected
 
 
+@pytest.mark.parametrize(
+    ("rows", "header", "lines"),
+    [
+        ([["Export of May"], [], ["shop 7"], ["review", "stars"], ["a lid", 5], ["a pan", 4]], 4, [5, 6]),
+        ([["review"], ["a lid"], ["a pan", "seen"], ["a pot"]], 1, [2, 3, 4]),
+        ([["opinion"], ["a lid"], ["a pan", "seen"], ["a pot"], ["a cup"]], 1, [2, 3, 4, 5]),
+        ([["review"], ["a lid", 5], ["a pan", 4]], 1, [2, 3]),
+    ],
+)
+def test_titles_above_a_table_of_excel_are_no_header(
+    tmp_path: Path, rows: list[list[object]], header: int, lines: list[int]
+) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "data.xlsx")
+    found = list(iter_table(tmp_path / "data.xlsx"))
+    assert [line for line, _ in found] == lines
+    assert next(iter(found[0][1])) == rows[header - 1][0]
+
+
 def test_a_workbook_that_is_wrong_about_its_size_is_read_whole(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +204,15 @@ def test_texts_may_come_from_an_iterator_or_a_column_with_gaps(stores: dict[str,
     told = wanted[0][0].to_dict()
     assert told["aspect"] == wanted[0][0].aspect and told["span"] == [wanted[0][0].start, wanted[0][0].end]
     assert {"polarity", "positive", "confidence", "sentence"} <= told.keys()
+
+
+def test_html_is_read_as_it_is_meant_and_places_count_in_the_text_as_it_stands(stores: dict[str, Path]) -> None:
+    predictor = Predictor.open(stores["with"])
+    text = "bad soup &amp; screen is bad.<br />It isn&#39;t the waiter."
+    found = predictor.find([text], min_confidence=0.0)[0]
+    assert {each.prediction.sentence for each in found} <= {"bad soup & screen is bad.", "It isn't the waiter."}
+    assert all(html.unescape(text[each.start : each.end]) == each.aspect for each in found)
+    assert any(each.start > text.index(";") for each in found), "no aspect behind an entity: this test sees nothing"
 
 
 def test_it_travels_with_the_store_and_damage_is_noticed(stores: dict[str, Path], tmp_path: Path) -> None:

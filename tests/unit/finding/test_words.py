@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from itertools import product
 from math import exp, log
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from classic.data.marked import Marked, marked_of, read_marked
 from classic.errors import DataError
-from classic.runtime.sentences import sentences_of
+from classic.runtime.sentences import sentences_of, unescaped
 from classic.runtime.words import BEGIN, INSIDE, OUTSIDE, marks_of
 from classic.types import Example
 
@@ -36,11 +38,23 @@ def test_a_long_text_without_an_end_is_cut() -> None:
         ("The U.S. plug is odd. Fine.", 2),
         ("Nice... but noisy.", 1),
         ("Good zoom\n\nBad lens", 2),
+        ("Good zoom.<br/>Bad lens<BR >Fine.&nbsp; Soft.", 4),
+        ("<p class='a'>Good zoom</p>\n<p>A < b, R&D.</p>", 2),
         ("", 0),
     ],
 )
 def test_where_a_sentence_ends(text: str, count: int) -> None:
-    assert len(list(sentences_of(text))) == count
+    pieces = list(sentences_of(text))
+    assert len(pieces) == count
+    assert all(text[start : start + len(piece)] == piece and "<p" not in piece.casefold() for start, piece in pieces)
+
+
+@given(st.text(alphabet="ab&;#39x<amp>", max_size=40))
+def test_entities_are_read_as_what_they_mean_and_places_are_kept(text: str) -> None:
+    clean, places = unescaped(text)
+    assert clean == re.sub(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-z][a-z0-9]+);", lambda found: html.unescape(found[0]), text)
+    assert len(places) == len(clean) + 1 and list(places) == sorted(places) and places[-1] == len(text)
+    assert all(text[place] in (character, "&") for character, place in zip(clean, places, strict=False))
 
 
 @given(st.lists(st.tuples(*[st.floats(-4, 4)] * 3), min_size=1, max_size=5))

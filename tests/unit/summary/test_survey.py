@@ -28,6 +28,9 @@ def write(path: Path, header: list[str], rows: list[list[object]]) -> Path:
         ("2024-05-31T09:30:00+02:00", date(2024, 5, 31)),
         ("2024-05", date(2024, 5, 1)),
         ("31.05.2024", date(2024, 5, 31)),
+        ("31.05.24", date(2024, 5, 31)),
+        ("5/31/24", date(2024, 5, 31)),
+        ("1.2.99 10:30", date(1999, 2, 1)),
         ("5/31/2024", date(2024, 5, 31)),
         ("05 31, 2024", date(2024, 5, 31)),
         ("31 May 2024", date(2024, 5, 31)),
@@ -66,6 +69,20 @@ def test_periods_are_few_and_hold_every_day(first: date, last: date, unit: str, 
     periods = Periods.over(first, last)
     assert (periods.unit, len(periods.labels()), periods.labels()[0]) == (unit, count, label)
     assert periods.index(first) == 0 and periods.index(last) == count - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "found"),
+    [
+        ("Datum", "31.05.2024", True),
+        ("Datum", "31.05.24", False),  # a version, perhaps
+        ("Date", "31.05.24", True),
+        ("price", "1500000000.5", False),
+    ],
+)
+def test_a_date_is_told_from_a_number(tmp_path: Path, name: str, cell: str, found: bool) -> None:
+    rows = [[cell, "The lens is good, and sharp."] for _ in range(8)]
+    assert (survey(write(tmp_path / "r.csv", [name, "review"], rows)).columns.date == name) is found
 
 
 def test_columns_are_found_by_name_and_by_what_is_in_them(tmp_path: Path) -> None:

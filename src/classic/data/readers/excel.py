@@ -1,12 +1,13 @@
-"""Excel workbooks (.xlsx): the first sheet, its first row the header. Lines are rows and columns are columns, from 1."""
+"""Excel workbooks (.xlsx): the first sheet, a header below titles. Lines are rows and columns are columns, from 1."""
 
 from __future__ import annotations
 
+import itertools
 import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from classic.data.readers.columns import free_name, own_names
+from classic.data.readers.columns import FIELD_NAMES, free_name, own_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source
 from classic.errors import DataError, InputError
@@ -14,6 +15,8 @@ from classic.errors import DataError, InputError
 WORKBOOK = "xl/workbook.xml"
 """The member that tells a workbook from other zip archives."""
 MAX_UNPACKED = 512 << 20
+_HEAD = 20  # rows that tell titles from a header
+_Numbered = tuple[int, tuple[object, ...]]
 
 
 def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[Row | BadRow]:
@@ -25,15 +28,13 @@ def read_excel(source: Source, labelled: bool, _notes: list[Note]) -> Iterator[R
         raise InputError("reading Excel files needs openpyxl", fix="pip install 'classic-asc[excel]'") from error
     with source.open() as stream:
         rows = sheet_rows(openpyxl, stream, source.path)
-        line, header = next(((line, row) for line, row in rows if is_filled(row)), (1, ()))
+        line, header = next(rows, (1, ()))
         names = ["" if name is None else str(name) for name in header]
         columns = match_fields(names, lambda index: Place(source.path, line, index + 1), source.columns)
         seen = f" among {len(names)} columns of the first sheet"
         require_fields(columns, labelled, lambda: Place(source.path, line, 1), seen, names)
         own = own_names(names, source.columns)
         for line, row in rows:
-            if not is_filled(row):
-                continue
 
             def where(field: str, line: int = line) -> Place:
                 return Place(source.path, line, columns.get(field, 0) + 1)
@@ -64,12 +65,30 @@ def _letters(index: int) -> str:
     return found
 
 
-def is_filled(row: tuple[object, ...]) -> bool:
-    return any(value is not None for value in row)
+def sheet_rows(openpyxl: Any, stream: Any, path: str) -> Iterator[_Numbered]:
+    """The numbered rows of the first sheet that have anything in them, from its header on."""
+    rows = ((line, row) for line, row in _all_rows(openpyxl, stream, path) if _filled(row))
+    head = list(itertools.islice(rows, _HEAD))
+    return itertools.chain(head[_titles(head) :], rows)
 
 
-def sheet_rows(openpyxl: Any, stream: Any, path: str) -> Iterator[tuple[int, tuple[object, ...]]]:
-    """The numbered rows of the first sheet."""
+def _titles(head: list[_Numbered]) -> int:
+    """How many rows with one cell each stand above the header of a table: a title, a date."""
+    wide = [_filled(row) > 1 for _, row in head]
+    titles = wide.index(True) if True in wide else 0
+    table = 2 * sum(wide[titles:]) > len(wide) - titles  # not one column with a note here and there
+    return titles if table and _plain(head[0][1]) not in FIELD_NAMES["sentence"] else 0
+
+
+def _plain(row: tuple[object, ...]) -> str:
+    return "".join(str(value) for value in row if value is not None).strip().casefold()
+
+
+def _filled(row: tuple[object, ...]) -> int:
+    return sum(value is not None for value in row)
+
+
+def _all_rows(openpyxl: Any, stream: Any, path: str) -> Iterator[_Numbered]:
     try:
         with zipfile.ZipFile(stream) as archive:
             if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED:

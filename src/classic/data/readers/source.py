@@ -21,6 +21,7 @@ MAX_WHOLE_FILE_BYTES = 128 << 20
 ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".json", ".xml", ".parquet", ".xlsx"}
 """How files of reviews are usually called; what is in them tells their format."""
 
+SAVE_AS = "save the file as UTF-8, which Excel calls CSV UTF-8"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\0\0\xfe\xff", "UTF-32"))
 _ZIP_ERRORS = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError)
@@ -170,7 +171,7 @@ def decode(raw: bytes, path: str, line: int = 1) -> str:
         raise position(before, len(before), path, line).error(
             f"byte 0x{raw[error.start]:02x} is not valid UTF-8",
             expected="text encoded as UTF-8",
-            fix="save the file as UTF-8 (for example: iconv -f latin1 -t utf-8 old > new)",
+            fix=f"{SAVE_AS} (iconv -f windows-1252 -t utf-8 old > new)",
         ) from None
     if (nul := text.find("\0")) >= 0:
         raise position(text, nul, path, line).error(
@@ -188,7 +189,7 @@ def refuse_other_encodings(head: bytes, path: str) -> None:
             raise Place(path, 1, 1).error(
                 f"the file is encoded as {name}",
                 expected="text encoded as UTF-8",
-                fix=f"save the file as UTF-8 (for example: iconv -f {name.lower()} -t utf-8 old > new)",
+                fix=f"{SAVE_AS} (iconv -f {name.lower()} -t utf-8 old > new)",
             )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from classic.data.readers.columns import unique_names
 from classic.data.readers.delimited import iter_fields
-from classic.data.readers.excel import WORKBOOK, is_filled, named_cells, sheet_rows
+from classic.data.readers.excel import WORKBOOK, named_cells, sheet_rows
 from classic.data.readers.source import Place, Source, locate, text_lines, without_line_end, zip_members
 from classic.errors import InputError
 
@@ -95,8 +95,6 @@ def _from_excel(source: Source) -> Iterator[tuple[int, Fields]]:
         names: list[str] = []
         own: list[str] = []
         for line, row in sheet_rows(openpyxl, stream, source.path):
-            if not is_filled(row):
-                continue
             if not names:
                 names = ["" if name is None else str(name) for name in row]
                 own = unique_names(names)
