@@ -55,6 +55,13 @@ def test_aspects_are_found_where_they_stand_and_judged_as_the_library_does(
         assert shares == pytest.approx(other.prediction.probabilities, abs=1e-5)
 
 
+def test_places_count_in_html_as_it_was_sent(client: TestClient) -> None:
+    text = "Tea &amp; cake.<br>The zoom isn&#39;t good &amp; the zoom was awful."
+    aspects = post(client, "/v1/find", {"texts": [text]})["results"][0]["aspects"]
+    assert [text[slice(*each["span"])] for each in aspects] == ["zoom", "zoom"]
+    assert {text[slice(*each["sentence"])] for each in aspects} == {text.partition("<br>")[2]}
+
+
 def test_what_is_less_certain_is_left_out(client: TestClient) -> None:
     found = post(client, "/v1/find", {"texts": [TEXT], "min_confidence": 0.95})
     assert found["results"] == [{"aspects": []}]

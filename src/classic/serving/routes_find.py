@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from classic.runtime.sentences import unescaped
 from classic.serving.answers import PredictAnswer, SummaryAnswer
 from classic.serving.problems import overloaded
 from classic.serving.requests import FindRequest, FoundAspect, SummaryRequest
@@ -46,7 +48,7 @@ async def find(asked: FindRequest, request: Request, service: TheService) -> Res
     found = await unless_gone(request, work, until)
     if found is None:
         return Response(status_code=499)  # nobody is there to read it
-    results = [{"aspects": found_answers(each)} for each in found]
+    results = [{"aspects": found_answers(each, text)} for each, text in zip(found, asked.texts, strict=True)]
     return JSONResponse({"version": predictor.version, "results": results})
 
 
@@ -92,6 +94,7 @@ def _found(each: FoundAspect) -> Found:
     polarity = Polarity(each.polarity)
     rest = (1 - each.probability) / 2
     shares = Probabilities(*(each.probability if polarity is other else rest for other in Polarity))
-    span = (each.start, each.end)
-    said = Prediction(each.sentence, each.aspect, span, polarity, shares, "", each.unfamiliar)
+    sentence, places = unescaped(each.sentence)
+    span = (bisect_left(places, each.start), bisect_left(places, each.end))
+    said = Prediction(sentence, each.aspect, span, polarity, shares, "", each.unfamiliar)
     return Found(each.aspect, *span, each.confidence, said)

@@ -13,6 +13,7 @@ from classic._version import __version__
 from classic.data.readers.row import MAX_TEXT
 from classic.data.starter import STARTER
 from classic.prediction.predictor import Predictor
+from classic.runtime.sentences import sentences_of
 from classic.serving import examples, versions
 from classic.serving.answers import DomainsAnswer, ExamplesAnswer, PredictAnswer, ReadyAnswer, StatusAnswer
 from classic.serving.batcher import ComputeError
@@ -69,7 +70,11 @@ async def predict(asked: PredictRequest, request: Request, service: TheService) 
     given = iter([as_answer(one, word, asked.attributions) for one, word in zip(said, words, strict=True)])
     seen = iter(found)
     results = [
-        {"aspects": [next(given) for _ in each.aspects] if each.aspects is not None else found_answers(next(seen))}
+        {
+            "aspects": [next(given) for _ in each.aspects]
+            if each.aspects is not None
+            else found_answers(next(seen), each.sentence)
+        }
         for each in asked.inputs
     ]
     return JSONResponse({"version": predictor.version, "results": results})
@@ -146,13 +151,20 @@ def as_answer(prediction: Prediction, words: list[tuple[int, int, float]] | None
     }
 
 
-def found_answers(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """Aspects that were found, each with its place in the whole text, and that of the sentence it was judged by."""
+def found_answers(found: Sequence[Found], text: str) -> list[dict[str, Any]]:
+    """Aspects that were found in a text, each with its place there, and that of the sentence it was judged by."""
     answers = []
+    escaped = (
+        list(sentences_of(text)) if found and "&" in text else []
+    )  # these were judged unescaped, so lengths differ
     for each in found:
         said = each.prediction
         first = each.start - (said.span[0] if said.span else 0)
-        place = {"span": (each.start, each.end), "sentence": (first, first + len(said.sentence))}
+        last = first + len(said.sentence)
+        if escaped:
+            first, piece = max((start, piece) for start, piece in escaped if start <= each.start)
+            last = first + len(piece)
+        place = {"span": (each.start, each.end), "sentence": (first, last)}
         answers.append(as_answer(said, None, False) | place | {"confidence": each.confidence})
     return answers
 

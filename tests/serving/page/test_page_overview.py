@@ -84,9 +84,10 @@ def test_nothing_found_is_said_and_words_can_still_be_marked(page: Page) -> None
     headings(page, "Monday")
 
 
-def choose(page: Page, name: str, content: str) -> None:
+def choose(page: Page, name: str, content: str | bytes) -> None:
     go(page, "Overview")
-    files = [{"name": name, "mimeType": "text/csv", "buffer": content.encode()}]
+    data = content.encode() if isinstance(content, str) else content
+    files = [{"name": name, "mimeType": "text/csv", "buffer": data}]
     page.locator("#gather-file").set_input_files(files)  # type: ignore[arg-type]
 
 
@@ -136,6 +137,28 @@ def test_fewer_reviews_are_taken_evenly_and_reading_can_be_stopped(page: Page) -
     expect(page.get_by_text("16 of 200 reviews")).to_be_visible()
     page.get_by_role("button", name="Stop and show what is read").click()
     expect(page.get_by_text("Stopped: 16 of 200 reviews read.")).to_be_visible()
+
+
+def test_text_of_windows_is_read_and_a_workbook_is_told_what_to_become(page: Page) -> None:
+    rows = ["review;sku", *["“The lens” isn’t good, naïve.;A"] * 6]
+    choose(page, "windows.csv", "\n".join(rows).encode("cp1252"))
+    expect(page.get_by_text("read as text of Windows")).to_be_visible()
+    page.get_by_role("button", name="Read them").click()
+    expect(page.get_by_text("6 reviews read.")).to_be_visible()
+    expect(page.locator("#gathered").get_by_text("isn’t good, naïve").first).to_be_visible()
+    choose(page, "unicode.csv", "\n".join(rows).encode("utf-16"))
+    page.get_by_role("button", name="Read them").click()
+    expect(page.get_by_text("6 reviews read.")).to_be_visible()
+    choose(page, "book.xlsx", b"PK\x03\x04 and so on")
+    expect(page.get_by_role("alert")).to_contain_text("save it as CSV UTF-8")
+
+
+def test_reviews_of_a_web_page_are_quoted_as_they_are_meant(page: Page) -> None:
+    choose(page, "web.csv", "review,sku\n" + "Old &amp; new: the lens isn&#39;t good.<br>The soup is bad.,A\n" * 6)
+    page.get_by_role("button", name="Read them").click()
+    expect(page.get_by_text("6 reviews read.")).to_be_visible()
+    expect(page.locator("#gathered").get_by_text("Old & new: the lens isn't good.").first).to_be_visible()
+    expect(page.locator("#gathered b:text('lens')").first).to_be_visible()
 
 
 def test_a_file_that_cannot_be_read_says_why(page: Page) -> None:

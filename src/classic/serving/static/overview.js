@@ -6,7 +6,7 @@ import { byId, h, put, show } from "./dom.js";
 import { count, roughly } from "./format.js";
 import { status } from "./status.js";
 import { summaryView } from "./summary.js";
-import { guessColumn, parseTable } from "./table.js";
+import { guessColumn, OLD, parseTable, textOf } from "./table.js";
 import { save, sorry } from "./talk.js";
 import { slice } from "./words.js";
 
@@ -54,8 +54,9 @@ async function take(file) {
   if (!file) return;
   const place = byId("gathered");
   try {
-    const table = parseTable(await file.text(), file.name);
-    put(place, h("h2", {}, file.name), form(file, table));
+    const { text, old } = await textOf(file);
+    const table = parseTable(text, file.name);
+    put(place, h("h2", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, form(file, table));
   } catch (problem) {
     put(place, sorry({ code: "file", message: `${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a review in each row" }));
   }

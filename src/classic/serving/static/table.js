@@ -11,6 +11,24 @@ const NAMES = {
   product: ["product", "product_name", "product name", "product_title", "item", "item_name", "product_id", "productid", "asin", "sku", "model", "brand", "hotel", "restaurant", "store", "branch", "location", "place"],
 };
 
+/** The text of a file, and whether it is in the old encoding of Windows, as programs there often save CSV. */
+export async function textOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const begins = (...mark) => mark.every((byte, place) => bytes[place] === byte);
+  const decode = (encoding, fatal = false) => new TextDecoder(encoding, { fatal }).decode(bytes);
+  if (begins(0x50, 0x4b, 3, 4)) throw new Error("it is packed, as Excel’s own files are; save it as CSV UTF-8");
+  if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) return { text: decode(bytes[0] === 0xff ? "utf-16le" : "utf-16be"), old: false };
+  if (bytes.subarray(0, 4096).includes(0)) throw new Error("it is no text");
+  try {
+    return { text: decode("utf-8", true), old: false };
+  } catch {
+    return { text: decode("windows-1252"), old: true };
+  }
+}
+
+/** What to say about a file in the old encoding. */
+export const OLD = "It is not UTF-8 and was read as text of Windows; save it as CSV UTF-8 if letters look wrong.";
+
 /** {columns: [name], rows: [{line, cells: [text]}]}; throws an Error with a sentence for the reader. */
 export function parseTable(text, name = "") {
   const content = text.replace(/^\uFEFF/, "");
