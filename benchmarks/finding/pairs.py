@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from classic.data import make_task, read_examples
-from classic.data.marked import read_marked
+from classic.data.marked import Marked, Span, read_marked
 from classic.evaluation.aspects import exact_match
 from classic.learning.learner import open_or_create
 from classic.learning.teach import teach
@@ -25,6 +26,7 @@ from classic.prediction.predictor import Predictor
 from classic.types import Example, Polarity
 
 OUT = Path(__file__).parent / "pairs.json"
+Rows = dict[str, dict[Span, Polarity | None]]
 NAMES = {"laptop": "Laptops", "rest": "Restaurants"}
 
 
@@ -52,24 +54,34 @@ def main() -> None:
 
 
 def score(predictor: Predictor, file: Path) -> dict[str, Any]:
+    marked, rows = read_gold(file)
+    found = predictor.find([each.sentence for each in marked])
+    said = [{(one.start, one.end): one.prediction.polarity for one in own} for own in found]
+    examples = read_examples(file)
+    answers = predictor.predict([Example(e.sentence, e.aspect, None, e.span) for e in examples])
+    right = sum(a.polarity is e.polarity for a, e in zip(answers, examples, strict=True))
+    return counted(marked, rows, said) | {"accuracy_of_given_aspects": right / len(examples)}
+
+
+def read_gold(file: Path) -> tuple[list[Marked], Rows]:
+    """Sentences with their aspects, and the polarity of every aspect that has one."""
     marked = read_marked(file)
-    rows: dict[str, dict[tuple[int, int], Polarity | None]] = {each.sentence: {} for each in marked}
-    for example in read_examples(file, labelled=False):
+    rows: Rows = {each.sentence: {} for each in marked}
+    for example in read_examples(file):
         if example.span:
             rows[example.sentence][example.span] = example.polarity
-    found = predictor.find([each.sentence for each in marked])
-    true, said = [], []
-    for each, own in zip(marked, found, strict=True):
+    return marked, rows
+
+
+def counted(marked: list[Marked], rows: Rows, said: Sequence[Mapping[Span, Polarity]]) -> dict[str, Any]:
+    """Exact match of aspects and of pairs."""
+    true, named = [], []
+    for each, own in zip(marked, said, strict=True):
         polarities = rows[each.sentence]
         conflicts = {span for span in each.spans if polarities.get(span) is None}
         true.append({(span, polarities[span]) for span in each.spans if span not in conflicts})
-        named = {((one.start, one.end), one.prediction.polarity) for one in own}
-        said.append({(span, polarity) for span, polarity in named if span not in conflicts})
-    aspects = exact_match([each.spans for each in marked], [[(one.start, one.end) for one in own] for own in found])
-    given = [Example(e.sentence, e.aspect, None, e.span) for e in read_examples(file)]
-    answers = predictor.predict(given)
-    right = sum(a.polarity is e.polarity for a, e in zip(answers, read_examples(file), strict=True))
-    return {"aspects": aspects, "pairs": exact_match(true, said), "accuracy_of_given_aspects": right / len(given)}
+        named.append({(span, polarity) for span, polarity in own.items() if span not in conflicts})
+    return {"aspects": exact_match([each.spans for each in marked], said), "pairs": exact_match(true, named)}
 
 
 if __name__ == "__main__":
