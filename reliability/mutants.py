@@ -2,10 +2,11 @@
 
     python -m reliability mutants [--number 200] [--minutes 60] [--only WORD]   # with a word: survivors again
 
-Each mutant is tried against the few test files of its module, in a process forked from one that has imported torch. A
-test that fails or takes too long has caught it. What is known is kept in `reports/mutants.json`: the command goes on
-where it stopped, and a mutant whose line has changed is forgotten. Survivors that no test could or should catch are
-explained in `EXPLAINED`.
+Each mutant is tried on the few test files of its module, in a process forked from one that has imported torch: first
+on the tests that run its line, then, if they let it pass, on all. They must pass without a change, and their time then
+sets the time they get with one. A test that fails or takes too long has caught it. What is known is kept in
+`reports/mutants.json`: the command goes on where it stopped, and a mutant whose line has changed is forgotten.
+Survivors that no test could or should catch are explained in `EXPLAINED`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import ast
 import hashlib
 import json
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -27,13 +27,13 @@ from typing import Any
 
 from classic.files import write_json
 from reliability.mutation_map import EXPLAINED, TESTS
+from reliability.reached import Notes, Watcher
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("reports") / "mutants.json"
 ROOMS = ("losses", "modules", "store", "serving", "evaluation")
 SEED = 23
-SECONDS = 90  # of CPU: a mutant may turn a loop into an endless one
-WAITED = 900  # seconds for one that waits for ever
+LIKELY = 12  # tests that run the line of a mutant, tried first
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -145,7 +145,7 @@ def drawn(number: int, seed: int = SEED) -> list[Mutant]:
     for room in ROOMS:
         every = [mutant for mutant in _every() if mutant.module.startswith(f"{room}/")]
         every.sort(key=lambda mutant: hashlib.sha256(f"{seed} {mutant.name}".encode()).digest())
-        found.append([mutant for mutant in every if TESTS.get(mutant.module)])
+        found.append(every)
     rows = range(-(-number // len(ROOMS)))
     return [mutants[row] for row in rows for mutants in found if row < len(mutants)][:number]
 
@@ -161,15 +161,15 @@ def run(number: int = 200, minutes: float = 1e9, only: str = "") -> dict[str, An
     wanted, until = sorted(drawn(number), key=_cost), time.monotonic() + 60 * minutes
     known = _known()
     with tempfile.TemporaryDirectory() as name:
-        copy = Path(shutil.copytree(ROOT / "src", Path(name) / "src", ignore=shutil.ignore_patterns("__pycache__")))
         _preload()
+        trier = Trier(Path(name))
         for place, mutant in enumerate(wanted, 1):
             again = bool(only) and only in mutant.name and known.get(mutant.name) == "survived"
             if (mutant.name in known and not again) or only not in mutant.name:
                 continue
             if time.monotonic() > until:
                 break
-            end = _try(mutant, copy)
+            end = trier.run(mutant)
             known = _known() | {mutant.name: end}
             print(f"{place}/{len(wanted)} {known[mutant.name]:8} {mutant.name} (line {mutant.line})", flush=True)
             write_json(RESULTS, summary(known, number) | {"mutants": known})
@@ -214,25 +214,52 @@ def _preload() -> None:
         del sys.modules[name]
 
 
-def _try(mutant: Mutant, copy: Path) -> str:
-    target = copy / Path(mutant.file).relative_to("src")
-    whole = (ROOT / mutant.file).read_bytes()
-    target.write_bytes(whole[: mutant.start] + mutant.new.encode() + whole[mutant.end :])
-    try:
-        for tests in TESTS[mutant.module]:
-            if (end := _tested(tests, copy)) != "survived":
-                return end
-        return "survived"
-    finally:
-        target.write_bytes(whole)
+class Trier:
+    """Tries mutants on a copy of the source."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._copy = Path(shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__")))
+        self._notes: dict[str, Notes] = {}
+
+    def run(self, mutant: Mutant) -> str:
+        """How the mutant ended: caught, too slow, survived."""
+        target = self._copy / Path(mutant.file).relative_to("src")
+        noted = [self._noted(tests) for tests in TESTS[mutant.module]]
+        last = mutant.line + mutant.old.count("\n")
+        likely = [test for notes in noted for test in notes.tests(target, mutant.line, last)][:LIKELY]
+        seconds = {test: took for notes in noted for test, took in notes.seconds.items()}
+        tries = [(likely, sum(seconds[test] for test in likely))] if likely else []
+        tries += [
+            ([tests], sum(notes.seconds.values())) for tests, notes in zip(TESTS[mutant.module], noted, strict=True)
+        ]
+        whole = (ROOT / mutant.file).read_bytes()
+        target.write_bytes(whole[: mutant.start] + mutant.new.encode() + whole[mutant.end :])
+        try:
+            ends = (_tested(tests, self._copy, 60 + 4 * took) for tests, took in tries)
+            return next((end for end in ends if end != "survived"), "survived")
+        finally:
+            target.write_bytes(whole)
+
+    def _noted(self, tests: str) -> Notes:
+        """Runs tests without a change, once: they must pass, and tell which lines they run."""
+        if tests not in self._notes:
+            notes = self._folder / f"notes{len(self._notes)}.json"
+            files = {str(file) for room in ROOMS for file in (self._copy / "classic" / room).glob("*.py")}
+            began = time.monotonic()
+            if _tested([tests], self._copy, 900, Watcher(files, notes)) != "survived":
+                raise SystemExit(f"{tests} fails without any change")
+            self._notes[tests] = Notes(notes)
+            print(f"{tests} passes without a change ({time.monotonic() - began:.0f} s)", flush=True)
+        return self._notes[tests]
 
 
-def _tested(tests: str, copy: Path) -> str:
-    """Runs some tests over the changed copy, in a fork."""
+def _tested(tests: list[str], copy: Path, seconds: float, *plugins: Watcher) -> str:
+    """Runs some tests over the copy, in a fork."""
     pid = os.fork()
     if pid == 0:
-        _in_the_fork(tests, copy)
-    until = time.monotonic() + WAITED
+        _in_the_fork(tests, copy, seconds, plugins)
+    until = time.monotonic() + seconds
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -243,18 +270,15 @@ def _tested(tests: str, copy: Path) -> str:
             return "too slow"
         time.sleep(0.05)
     code = os.waitstatus_to_exitcode(status)
-    if code == -signal.SIGXCPU:
-        return "too slow"
     if code == 5:
         raise SystemExit(f"no tests in {tests}")
     return "survived" if code == 0 else "caught"
 
 
-def _in_the_fork(tests: str, copy: Path) -> None:
+def _in_the_fork(tests: list[str], copy: Path, seconds: float, plugins: tuple[Watcher, ...]) -> None:
     import pytest
 
     os.setpgid(0, 0)
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
     os.chdir(ROOT)
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -263,10 +287,12 @@ def _in_the_fork(tests: str, copy: Path) -> None:
     os.environ.pop("CLASSIC_DATA", None)  # what needs the paper's data is slow, and skipped
     sys.dont_write_bytecode = True
     sys.path[:] = [str(copy), *(path for path in sys.path if path != str(ROOT / "src"))]
-    path, _, selected = tests.partition(" -k ")
-    command = ["-x", "-q", "-p", "no:cacheprovider", "-p", "pytest_timeout", "--timeout", str(WAITED), f"tests/{path}"]
+    command = ["-x", "-q", "-p", "no:cacheprovider", "-p", "pytest_timeout", "--timeout", str(seconds)]
+    paths, _, selected = " ".join(test if test.startswith("tests/") else f"tests/{test}" for test in tests).partition(
+        " -k "
+    )
     code = 1
     try:
-        code = int(pytest.main([*command, *(["-k", selected] if selected else [])]))
+        code = int(pytest.main([*command, *paths.split(), *(["-k", selected] if selected else [])], list(plugins)))
     finally:
         os._exit(code)
