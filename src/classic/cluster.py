@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from classic.errors import InputError
+from classic.errors import DiskError, InputError
 
 
 def start_ray(address: str | None, cpus: int, *, extra: str) -> Any:
@@ -43,3 +45,16 @@ def start_ray(address: str | None, cpus: int, *, extra: str) -> Any:
             fix="check the address, and RAY_AUTH_TOKEN if the cluster asks for a token",
         ) from None
     return ray
+
+
+@contextmanager
+def enough_room(ray: Any) -> Iterator[None]:
+    """Says in one sentence that Ray's memory for objects is full, and the disk it would write them to as well."""
+    try:
+        yield
+    except (ray.exceptions.ObjectStoreFullError, ray.exceptions.OutOfDiskError):
+        raise DiskError(
+            "Ray has no room left, neither in its memory for objects nor on the disk it writes them to",
+            fix="make room on that disk (RAY_TMPDIR names another) and do the same again; nothing that is done is lost",
+            reason="no room left",
+        ) from None

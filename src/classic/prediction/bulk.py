@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from classic.cluster import start_ray
+from classic.cluster import enough_room, start_ray
 from classic.data.readers import BadRow, Row
 from classic.errors import ClassicError, InputError
 from classic.files import json_bytes, sync_folder, write_json
@@ -75,12 +75,13 @@ def ray_engine(open_predictor: Callable[[], Answering], domain: str | None, batc
         pool = [actor.remote() for _ in range(workers)]
         waiting: deque[Any] = deque()
         # Two chunks per worker are under way: enough to keep it busy, few enough to keep memory flat.
-        for worker, chunk in zip(itertools.cycle(pool), chunks, strict=False):
-            if len(waiting) == 2 * workers:
+        with enough_room(ray):
+            for worker, chunk in zip(itertools.cycle(pool), chunks, strict=False):
+                if len(waiting) == 2 * workers:
+                    yield ray.get(waiting.popleft())
+                waiting.append(worker.answer.remote(chunk))
+            while waiting:
                 yield ray.get(waiting.popleft())
-            waiting.append(worker.answer.remote(chunk))
-        while waiting:
-            yield ray.get(waiting.popleft())
 
     return answer
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from classic.benchmark.runs.job import BenchJob, claimed, clean_up, execute
-from classic.cluster import start_ray
+from classic.cluster import enough_room, start_ray
 from classic.errors import TrainingError
 from classic.types import Task
 
@@ -40,7 +40,8 @@ class OnRay:
             return
         ray = start_ray(self.address, os.cpu_count() or 1, extra="bench")
         try:
-            yield from self._work(ray, jobs, tell)
+            with enough_room(ray):
+                yield from self._work(ray, jobs, tell)
         finally:
             ray.shutdown()
 
