@@ -9,7 +9,7 @@ from sklearn.metrics import confusion_matrix as judge_matrix
 from sklearn.metrics import precision_recall_fscore_support
 
 from classic.evaluation.details import by_class, confusion_matrix, detail, intervals, wilson
-from classic.evaluation.scores import score
+from classic.evaluation.scores import own_columns, score
 from classic.types import POLARITIES
 
 
@@ -63,3 +63,23 @@ def test_own_f1_leaves_out_classes_that_the_data_lack() -> None:
     assert score(right, POLARITIES)["own_f1"] == score(right)["own_f1"] == 1.0  # a small part has no neutral
     stray = {"pairs": [[0, 0, 2], [1, 1, 1], [1, 2, 1]]}
     assert score(stray, POLARITIES)["own_f1"] == score(stray, POLARITIES[:2])["own_f1"] < 1.0
+
+
+def test_wilsons_interval_is_that_of_the_tables() -> None:
+    assert wilson(3, 10) == pytest.approx((0.1078, 0.6032), abs=1e-4)
+
+
+def test_a_share_is_never_below_nothing_or_above_all() -> None:
+    assert all(wilson(0, total)[0] >= 0.0 and wilson(total, total)[1] <= 1.0 for total in range(1, 60))
+
+
+def test_a_class_that_was_only_answered_has_no_recall() -> None:
+    found = by_class({"pairs": [[0, 0, 2], [0, 1, 1]]})
+    assert found["negative"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "examples": 0}
+
+
+def test_own_classes_are_those_of_the_domain_that_occur() -> None:
+    pairs = [[-1, 0, 4], [0, 0, 2], [1, 2, 2]]
+    assert own_columns(["positive", "neutral"], {"pairs": pairs[1:]}) == [0]
+    assert own_columns(["positive", "negative", "neutral"], {"pairs": pairs}) == [0, 1]  # -1 is no class
+    assert own_columns(["neutral"], {"pairs": pairs[1:]}) == own_columns([], {"pairs": pairs[1:]}) == [0, 1]

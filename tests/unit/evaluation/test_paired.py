@@ -87,3 +87,18 @@ def test_intervals_hold_what_they_promise(share: float, rows: int) -> None:
         missed_fall += share - share * (1 - share) > fall_interval(lost, gained, rows)[1] + 1e-12
     assert missed / 500 <= 0.09 and missed_fall / 500 <= 0.09
     assert math.isclose(share_interval(0, rows)[0], 0.0)
+
+
+@pytest.mark.parametrize(("lost", "gained", "rows"), [(3, 1, 18), (0, 0, 12), (1, 6, 40), (9, 2, 11)])
+def test_the_interval_of_a_fall_is_that_of_the_formula(lost: int, gained: int, rows: int) -> None:
+    """Agresti and Min: half a row more in each of four cells, then the plain interval of p12 - p21."""
+    down, up, number = (lost + 0.5) / (rows + 2), (gained + 0.5) / (rows + 2), rows + 2
+    half = 1.645 * math.sqrt((down + up - (down - up) ** 2) / number)
+    wanted = max(-1.0, down - up - half), min(1.0, down - up + half)
+    assert fall_interval(lost, gained, rows) == pytest.approx(wanted)
+
+
+def test_shares_of_nothing_and_of_all_reach_the_end() -> None:
+    assert share_interval(0, 7)[0] == 0.0 and share_interval(7, 7)[1] == 1.0
+    assert share_interval(0, 7)[1] == pytest.approx(1 - 0.05 ** (1 / 7))  # (1 - p)^7 = 5 %
+    assert share_interval(7, 7)[0] == pytest.approx(0.05 ** (1 / 7))
