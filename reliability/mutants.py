@@ -6,7 +6,7 @@ Each mutant is tried on the few test files of its module, in a process forked fr
 on the tests that run its line, then, if they let it pass, on all. They must pass without a change, and their time then
 sets the time they get with one. A test that fails or takes too long has caught it. What is known is kept in
 `reports/mutants.json`: the command goes on where it stopped, and a mutant whose line has changed is forgotten.
-Survivors that no test could or should catch are explained in `EXPLAINED`.
+Survivors that no test could or should catch are explained in `explained.json`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from classic.files import write_json
-from reliability.mutation_map import EXPLAINED, TESTS
+from reliability.mutation_map import TESTS
 from reliability.reached import Notes, Watcher
 
 ROOT = Path(__file__).resolve().parents[1]
+EXPLAINED = Path(__file__).with_name("explained.json")  # name of a mutant, and why it may survive
 RESULTS = Path(__file__).with_name("reports") / "mutants.json"
 ROOMS = ("losses", "modules", "store", "serving", "evaluation")
 SEED = 23
@@ -172,8 +173,8 @@ def run(number: int = 200, minutes: float = 1e9, only: str = "") -> dict[str, An
             end = trier.run(mutant)
             known = _known() | {mutant.name: end}
             print(f"{place}/{len(wanted)} {known[mutant.name]:8} {mutant.name} (line {mutant.line})", flush=True)
-            write_json(RESULTS, summary(known, number) | {"mutants": known})
-    return summary(known, number)
+            write_json(RESULTS, summary(known, wanted) | {"mutants": known})
+    return summary(known, wanted)
 
 
 def _known() -> dict[str, str]:
@@ -188,13 +189,15 @@ def _cost(mutant: Mutant) -> int:
     return ("evaluation", "losses", "modules", "store", "serving").index(mutant.module.partition("/")[0])
 
 
-def summary(known: dict[str, str], number: int) -> dict[str, Any]:
-    """Counts and survivors."""
+def summary(known: dict[str, str], wanted: list[Mutant]) -> dict[str, Any]:
+    """Counts and survivors of those that are drawn now."""
+    known = {mutant.name: known[mutant.name] for mutant in wanted if mutant.name in known}
     survivors = [name for name, end in known.items() if end == "survived"]
-    explained = {name: EXPLAINED[name] for name in survivors if name in EXPLAINED}
-    open_ones = [name for name in survivors if name not in EXPLAINED]
+    why: dict[str, str] = json.loads(EXPLAINED.read_text())
+    explained = {name: why[name] for name in survivors if name in why}
+    open_ones = [name for name in survivors if name not in why]
     caught = len(known) - len(survivors)
-    counts = {"seed": SEED, "wanted": number, "tried": len(known), "caught": caught}
+    counts = {"seed": SEED, "wanted": len(wanted), "tried": len(known), "caught": caught}
     return {**counts, "survivors": open_ones, "explained": explained}
 
 

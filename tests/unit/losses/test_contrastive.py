@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from classic.losses import ced, cks, csc
+from classic.losses.contrastive import contrast
 
 LABELS = torch.tensor([0, 1, 0, 2, 1, 0, 1])  # class 2 has one example only
 
@@ -228,3 +229,12 @@ def test_a_teacher_is_silent_about_classes_it_never_saw() -> None:
     assert not student.grad[:, 2].any()  # neither pulls at the logit nor
     assert not student.grad[labels == 2].any()  # at examples of that class
     assert student.grad[labels != 2, :2].any()
+
+
+def test_a_temperature_that_nobody_gave_is_one() -> None:
+    view, h = vectors(2), vectors(3)
+    assert float(csc(h, LABELS)) == float(csc(h, LABELS, 1.0))
+    assert float(cks(view, h, LABELS)) == float(cks(view, h, LABELS, 1.0))
+    assert float(ced(view, h)) == float(ced(view, h, 1.0))
+    same, others = LABELS.unsqueeze(1) == LABELS, ~torch.eye(7, dtype=torch.bool)
+    assert float(contrast(h, h, same & others, others)) == float(contrast(h, h, same & others, others, 1.0))
