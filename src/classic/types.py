@@ -87,9 +87,14 @@ def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
         return Example(sentence, sentence[start:end], None, (start, end))
     if not aspect.strip() or not sentence.strip():
         raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
+    return Example(sentence, aspect, None, only_place(sentence, aspect))
+
+
+def only_place(sentence: str, aspect: str) -> tuple[int, int] | None:
+    """Where an aspect stands that occurs exactly once."""
     start = sentence.find(aspect)
     once = start >= 0 and sentence.find(aspect, start + 1) < 0
-    return Example(sentence, aspect, None, (start, start + len(aspect)) if once else None)
+    return (start, start + len(aspect)) if once else None
 
 
 @dataclass(frozen=True, slots=True)

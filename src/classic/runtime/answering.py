@@ -10,7 +10,7 @@ from classic.data.memory import is_missing, iter_examples, to_examples
 from classic.errors import InputError
 from classic.runtime.explaining import Word, left_out, words_of
 from classic.runtime.sentences import Mark, sentences_of, unescaped
-from classic.types import POLARITIES, Example, Found, Polarity, Prediction, Probabilities, example_about
+from classic.types import POLARITIES, Example, Found, Polarity, Prediction, Probabilities, example_about, only_place
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
@@ -180,7 +180,7 @@ def as_prediction(
     return Prediction(
         sentence=example.sentence,
         aspect=example.aspect,
-        span=example.span,
+        span=example.span or only_place(example.sentence, example.aspect),
         polarity=_likeliest(shares),
         probabilities=Probabilities(*shares),
         nearest_domain=nearest,

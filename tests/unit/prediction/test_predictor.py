@@ -206,6 +206,7 @@ def test_an_answer_is_a_row_of_a_frame(predictor: Predictor) -> None:
     rows = [answer.to_dict() for answer in answers]
     assert [row["aspect_found"] for row in rows] == [True, False]
     assert rows[0]["positive"] == answers[0].probabilities.positive
+    assert [row["span"] for row in rows] == [[4, 10], None]
 
 
 @pytest.mark.parametrize(
