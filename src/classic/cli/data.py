@@ -164,7 +164,7 @@ def convert(
 
     guarded = write_examples(examples(), target, raw=raw)
     console = Console(stderr=True)
-    console.print(Text(f"{count} examples written to {target}"))
+    console.print(Text(f"{count} example{'' if count == 1 else 's'} written to {target}"))
     for kind, number in sorted(Counter(note.kind for note in notes).items()):
         console.print(Text(f"{number} left out: {kind}", style="yellow"))
     if guarded:

@@ -21,7 +21,7 @@ XML = """<sentences>
 LONG = "x" * 10_001
 
 CASES = {
-    "csv ragged short": (H + GOOD + "only one cell\n", 3, 1, "1 cells"),
+    "csv ragged short": (H + GOOD + "only one cell\n", 3, 1, "1 cell"),
     "csv ragged long": (H + "a lid,lid,positive,more\n", 2, 20, "4 cells"),
     "csv open quote": (H + GOOD + '"never closed,lid,positive\nmore\n', 3, 1, "never closed"),
     "csv open quote in second cell": (H + 'a lid,"lid,positive\n', 2, 7, "never closed"),

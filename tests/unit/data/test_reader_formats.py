@@ -310,6 +310,13 @@ def test_excel(tmp_path: Path) -> None:
     assert (caught.value.line, caught.value.column) == (5, 4)
 
 
+def test_all_rows_of_a_table_with_too_many_cells_are_told(tmp_path: Path) -> None:
+    file = write(tmp_path, "id;review\n1;good lid\n2;bad; sad\n3;good pan\n4\n")
+    with pytest.raises(DataError, match="2 rows cannot be used") as caught:
+        list(iter_table(file))
+    assert "line 3:7: a row with 3 cells" in str(caught.value) and "line 5:1: a row with 1 cell" in str(caught.value)
+
+
 @pytest.mark.parametrize("sized", [True, False])
 def test_a_filled_column_without_a_name_comes_back_from_excel_by_its_letter(tmp_path: Path, sized: bool) -> None:
     openpyxl = pytest.importorskip("openpyxl")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from classic.data.readers.columns import AS_KNOWN, FIELD_NAMES, Columns, own_names, unique_names
 from classic.data.readers.row import BadRow, Note, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place, Source, text_lines, without_line_end
-from classic.errors import DataError
+from classic.errors import MOST_SHOWN, DataError, several
 
 DELIMITERS = (",", "\t", ";")
 MAX_CELL = 131_072
@@ -52,14 +52,24 @@ def read_delimited(source: Source, labelled: bool, _notes: list[Note]) -> Iterat
 
 
 def iter_fields(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
-    """The line and the cells, by column name, of every row of any table with a header; blank lines are skipped."""
+    """The line and the cells, by column name, of every row of any table with a header; blank lines are skipped.
+
+    Raises:
+        DataError: Rows have too few cells or too many; all of them are told.
+    """
     lines = text_lines(source)
     header, delimiter = _read_header(lines, source.path, expected="a header, and a review in each row")
     own = unique_names(header.cells)
+    bad: list[DataError] = []
+    count = 0
     for record in _records(lines, source.path, delimiter):
         if error := _wrong_number(record, len(header.cells), source.path):
-            raise error
-        yield record.line, dict(zip(own, record.cells, strict=True))
+            count += 1
+            bad += [error] if len(bad) < MOST_SHOWN else []
+        elif not bad:
+            yield record.line, dict(zip(own, record.cells, strict=True))
+    if bad:
+        raise several(bad, count)
 
 
 def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None:
@@ -67,7 +77,7 @@ def _wrong_number(record: _Record, expected: int, path: str) -> DataError | None
         return None
     line, column = record.places[-1 if len(record.cells) < expected else expected]
     return Place(path, line, column).error(
-        f"a row with {len(record.cells)} cells",
+        f"a row with {len(record.cells)} cell{'' if len(record.cells) == 1 else 's'}",
         expected=f"{expected} cells, as in the header",
         fix="put a text that contains the delimiter in double quotes",
     )
