@@ -1,10 +1,10 @@
 """What a local program without a token can do to the service. Traffic goes to 127.0.0.1 only; every attack ends by itself.
 
-    python benchmarks/service/attacks.py [--store STORE] [--seconds 5] [--output benchmarks/service/attacks.json]
+    python benchmarks/service/attacks.py [--store STORE] [--seconds 5] [--only "half headers"] [--output FILE]
 
 Starts `classic serve` with 1,024 file descriptors on a copy of a store. Two clients ask one sentence after another, each
-on a new connection: undisturbed, under an attack, and while the same program attacks somebody else (a process that reads
-and forgets), three times in turn. What the third costs is the attacker's share of the machine, not the service's fault.
+on a new connection: undisturbed, under an attack, and while the same program attacks somebody else, who answers at
+once; three times in turn. What the third costs is the attacker's share of the machine, not the service's fault.
 
     half headers    1,100 connections that send half a header and no more; one that is closed is opened again
     endless header  one connection that sends a header line without an end, again and again
@@ -140,7 +140,7 @@ async def readyz_loops(host: str, port: int, stop: asyncio.Event) -> int:
         client = Client(f"http://{host}:{port}")
         while not stop.is_set():
             try:
-                await client.send("GET", "/readyz", token=False)
+                await asyncio.wait_for(client.send("GET", "/readyz", token=False), 2)
                 asked += 1
             except (OSError, EOFError):
                 client.close()
@@ -174,14 +174,17 @@ ATTACKS: dict[str, Attack] = {
 
 
 def sink() -> None:
-    """Somebody else to attack: takes every connection, reads 64 KiB of it and forgets it. Tells its port first."""
+    """Somebody else to attack: takes every connection, reads 64 KiB of it, answers at once. Tells its port first."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             for _ in range(64):
-                if not await reader.read(1024):
+                said = await reader.read(1024)
+                if not said:
                     break
+                if said.endswith(b"\r\n\r\n"):
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
             writer.transport.abort()
 
     async def serve() -> None:
@@ -222,12 +225,13 @@ def attacked(name: str, address: str, url: str, seconds: float) -> tuple[Tally, 
     return tally, did
 
 
-def measure(store: Path, folder: Path, seconds: float) -> dict[str, Any]:
+def measure(store: Path, folder: Path, seconds: float, only: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"files": FILES, "rounds": ROUNDS}
     elsewhere = subprocess.Popen([sys.executable, __file__, "--sink"], stdout=subprocess.PIPE, text=True)
     assert elsewhere.stdout is not None
     other = f"127.0.0.1:{elsewhere.stdout.readline().strip()}"
-    for name in ATTACKS:
+    for name in only or ATTACKS:
+        busy = os.getloadavg()[0]
         server = Server(store, folder / f"{name}.log")
         address, pid = server.url.removeprefix("http://"), server.process.pid
         asyncio.run(predictions(server.url, 2))  # warm
@@ -249,6 +253,8 @@ def measure(store: Path, folder: Path, seconds: float) -> dict[str, Any]:
             row["cpu_ms_each"] = 1000 * spent[kind] / max(1, row["answered"])
         found[name] = rows | {
             "attack": did,
+            "seconds": seconds,
+            "load_before": busy,
             "p99_ratio": rows["attacked"]["p99_ms"] / rows["undisturbed"]["p99_ms"],
             "p99_ratio_of_attack_on_another": rows["attack on another"]["p99_ms"] / rows["undisturbed"]["p99_ms"],
             "p99_against_attack_on_another": rows["attacked"]["p99_ms"] / rows["attack on another"]["p99_ms"],
@@ -273,16 +279,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, help="a taught store; it is copied")
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--only", nargs="*", default=[], choices=list(ATTACKS), help="the others keep their figures")
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name("attacks.json"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store = options.store or make_store(folder)
         copy = Path(shutil.copytree(store, folder / "served.store", ignore=shutil.ignore_patterns("service", "work")))
-        busy = os.getloadavg()[0]
-        found = measure(copy, folder, options.seconds)
-    found["machine"] = {"cores": os.cpu_count(), "type": platform.machine(), "load_before": busy}
-    write_json(options.output, found)
+        found = measure(copy, folder, options.seconds, options.only)
+    found["machine"] = {"cores": os.cpu_count(), "type": platform.machine()}
+    before = json.loads(options.output.read_text()) if options.only and options.output.is_file() else {}
+    write_json(options.output, before | found)
 
 
 if __name__ == "__main__":
