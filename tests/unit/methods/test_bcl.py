@@ -114,6 +114,11 @@ def capsules(tasks: int, length: int = 6) -> SharingCapsules:
     return sharing
 
 
+def test_before_the_first_task_nothing_is_shared() -> None:
+    x = torch.randn(2, 4, 8, generator=torch.Generator().manual_seed(2))
+    assert torch.equal(SharingCapsules(8, 3, 2, 5, 3)(x), x)
+
+
 def test_padding_and_what_is_behind_the_longest_length_have_no_say() -> None:
     sharing = capsules(3, length=5)
     x = torch.randn(2, 4, 8, generator=torch.Generator().manual_seed(2))

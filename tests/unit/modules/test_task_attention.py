@@ -109,3 +109,11 @@ def test_attention_along_the_task_axis_equals_slow_loops() -> None:
                 for row in range(3)
             )
             assert torch.allclose(view[example, d], mixed)
+
+
+def test_weights_begin_around_zero_and_as_wide_as_their_inputs_are_few() -> None:
+    attention = TaskAttention(256, torch.Generator().manual_seed(0), reduction=4)
+    along_tasks = TaskAxisAttention(40, torch.Generator().manual_seed(0))
+    for weight in (attention.f, attention.g, attention.q, attention.v, along_tasks.weights):
+        values, wide = weight.detach(), weight.shape[-1] ** -0.5
+        assert abs(float(values.mean())) < 0.05 * wide and float(values.std()) == pytest.approx(wide, rel=0.05)
