@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from classic.files import write_json
-from reliability import crowd, damage, faults, hashes, long, mutants, mutations, power
+from reliability import crowd, damage, faults, full, hashes, long, mutants, mutations, power
 
 ROOT = Path(__file__).resolve().parents[1]
 Result = tuple[dict[str, Any], bool]
@@ -78,6 +78,11 @@ def _bulk(scale: float) -> Result:
     return found, found["same_bytes"] and not found["rows_lost_or_doubled"] and flat
 
 
+def _full(scale: float) -> Result:
+    found = full.run(max(3, round(10 * scale)))
+    return found, found["same_bytes"]
+
+
 def _membership(_scale: float) -> Result:
     return faults.membership(), True  # reported, not judged: nothing is promised
 
@@ -97,6 +102,7 @@ STAGES: dict[str, Callable[[float], Result]] = {
     "workers": _workers,
     "membership": _membership,
     "kills": kills,
+    "full": _full,
     "mutations": _mutations,
 }
 
