@@ -37,7 +37,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "store/manifest": (*_STORE, "unit/store/test_archive.py"),
     "store/signing": ("unit/store/test_signing.py",),
     "store/store": (*_STORE, "unit/store/test_archive.py"),
-    "store/versions": (*_STORE, "unit/store/test_received.py"),
+    "store/versions": ("unit/store/test_kept_finder.py", *_STORE, "unit/store/test_received.py"),
     "evaluation/answers": ("unit/training/test_loop.py", "unit/methods/test_bcl.py"),
     "evaluation/aspects": ("unit/evaluation/test_aspects.py",),
     "evaluation/calibration": ("unit/evaluation/test_calibration.py",),
