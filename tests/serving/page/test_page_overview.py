@@ -105,7 +105,7 @@ def test_a_file_goes_in_and_its_summary_comes_out(page: Page, tmp_path: Path) ->
     expect(page.locator("#gather-date")).to_have_value("2")
     expect(page.locator("#gather-product")).to_have_value("3")
     page.get_by_role("button", name="Read them").click()
-    expect(page.get_by_text("40 reviews read.")).to_be_visible()
+    expect(page.get_by_text("40 reviews read. 20 rows without a text left out. Found and judged")).to_be_visible()
     table = page.locator(".said-table tbody tr")
     expect(table.locator("th > span:first-child")).to_have_text(["lens", "soup"])
     expect(table.first).to_contain_text("40")
@@ -139,6 +139,12 @@ def test_fewer_reviews_are_taken_evenly_and_reading_can_be_stopped(page: Page) -
     expect(page.get_by_text("Stopped: 16 of 200 reviews read.")).to_be_visible()
 
 
+def test_dates_that_cannot_be_read_are_counted(page: Page) -> None:
+    choose(page, "dated.csv", "review,date\n" + "The lens is good.,2024-05-01\nThe lens is bad.,soon\n" * 3)
+    page.get_by_role("button", name="Read them").click()
+    expect(page.get_by_text("3 reviews without a date that could be read.")).to_be_visible()
+
+
 def test_text_of_windows_is_read_and_a_workbook_is_told_what_to_become(page: Page) -> None:
     rows = ["review;sku", *["“The lens” isn’t good, naïve.;A"] * 6]
     choose(page, "windows.csv", "\n".join(rows).encode("cp1252"))
@@ -163,6 +169,7 @@ def test_reviews_of_a_web_page_are_quoted_as_they_are_meant(page: Page) -> None:
 
 def test_a_file_that_cannot_be_read_says_why(page: Page) -> None:
     choose(page, "bad.csv", 'comment,sku\n"never closed,1\n')
+    expect(page.get_by_role("alert")).to_contain_text("The file bad.csv cannot be read")
     expect(page.get_by_role("alert")).to_contain_text("is never closed")
     choose(page, "lines.txt", "The lens is good, really.\nThe lens is bad, really.\n" * 3)
     page.get_by_role("button", name="Read them").click()

@@ -30,7 +30,7 @@ export function makeBulk(place, domain) {
       const submit = `Answer ${count(table.rows.length, "row")}`;
       put(work, h("h3", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, mappingForm(table, { labelled: false, submit }, (rows) => answer(file, table.columns, rows)));
     } catch (problem) {
-      put(work, sorry({ code: "file", message: `${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a row for each review and aspect" }));
+      put(work, sorry({ code: "file", message: `The file ${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a row for each review and aspect" }));
     }
   });
 

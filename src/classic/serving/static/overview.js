@@ -58,7 +58,7 @@ async function take(file) {
     const table = parseTable(text, file.name);
     put(place, h("h2", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, form(file, table));
   } catch (problem) {
-    put(place, sorry({ code: "file", message: `${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a review in each row" }));
+    put(place, sorry({ code: "file", message: `The file ${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a review in each row" }));
   }
 }
 
@@ -86,12 +86,13 @@ function form(file, { columns, rows }) {
     const wanted = Math.min(Number(many.value), rows.length);
     const taken = rows.filter((_, place) => Math.floor((place * wanted) / rows.length) !== Math.floor(((place + 1) * wanted) / rows.length));
     const reviews = taken.map((row) => ({ line: row.line, text: slice(row.cells[Number(text.value)].trim(), 0, LONGEST), date: cell(row, date), product: cell(row, product) }));
-    read(file, reviews.filter((review) => review.text));
+    const filled = reviews.filter((review) => review.text);
+    read(file, filled, reviews.length - filled.length);
   });
   return made;
 }
 
-async function read(file, reviews) {
+async function read(file, reviews, empty) {
   const place = byId("gathered");
   const mine = (stop = new AbortController());
   const bar = h("progress", { max: String(Math.max(1, reviews.length)), value: "0", "aria-label": "Read so far" });
@@ -109,11 +110,11 @@ async function read(file, reviews) {
     }
   } catch (problem) {
     if (stop !== mine) return; // another file was taken
-    if (!mine.signal.aborted) return put(place, sorry(problem, () => read(file, reviews)));
+    if (!mine.signal.aborted) return put(place, sorry(problem, () => read(file, reviews, empty)));
   }
   if (stop !== mine) return;
   if (!rows.length) return put(place, h("p", { class: "note" }, "There is no review to read in that column."));
-  finish(file, rows, reviews.length);
+  finish(file, rows, reviews.length, empty);
 }
 
 function* batches(reviews) {
@@ -141,19 +142,21 @@ function entry(text, { aspect, span, sentence: [first, last], confidence, polari
   return { aspect, sentence: slice(text, first, last), start: span[0] - first, end: span[1] - first, confidence, polarity, probability: probabilities[polarity], unfamiliar };
 }
 
-async function finish(file, rows, wanted) {
+async function finish(file, rows, wanted, empty) {
   const place = byId("gathered");
   const title = file.name.replace(/\.[^.]*$/, "");
   put(place, h("h2", {}, file.name), h("p", { class: "hint", role: "status" }, "Putting it together …"));
   try {
     const made = await call("/v1/summary", { body: { title: title.slice(0, 200) || "reviews", source: file.name.slice(0, 200), rows } });
+    const undated = made.summary.reviews_without_date;
     const download = (name, content, type) => h("button", { type: "button", on: { click: () => save(new Blob([content], { type }), `${title}.${name}`) } }, `Download ${title}.${name}`);
     put(place, h("h2", { tabindex: "-1", id: "gathered-title" }, file.name),
-      h("p", { class: "hint", role: "status" }, rows.length < wanted ? `Stopped: ${rows.length.toLocaleString()} of ${count(wanted, "review")} read.` : `${count(rows.length, "review")} read.`, ` Found and judged by version ${made.version}.`),
+      h("p", { class: "hint", role: "status" }, rows.length < wanted ? `Stopped: ${rows.length.toLocaleString()} of ${count(wanted, "review")} read.` : `${count(rows.length, "review")} read.`, empty ? ` ${count(empty, "row")} without a text left out.` : "",
+        undated ? ` ${count(undated, "review")} without a date that could be read.` : "", ` Found and judged by version ${made.version}.`),
       h("p", { class: "actions" }, download("summary.html", made.html, "text/html"), download("summary.csv", made.csv, "text/csv")),
       summaryView(made.summary));
     byId("gathered-title").focus({ preventScroll: true });
   } catch (problem) {
-    put(place, sorry(problem, () => finish(file, rows, wanted)));
+    put(place, sorry(problem, () => finish(file, rows, wanted, empty)));
   }
 }
