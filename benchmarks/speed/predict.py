@@ -163,14 +163,14 @@ def bare_session(learner: Any) -> Callable[[list[Any], int], None]:
 
     from classic.export.graph import write_graph
     from classic.prediction.folding import fold
-    from classic.runtime.exported import _open_session
+    from classic.runtime.exported import open_session
 
     network = fold(learner)
     learner.map.add(torch.eye(learner.map.means.shape[1])[:4], torch.zeros(0))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bare.onnx"
         file.write_bytes(write_graph(network, learner.map).SerializeToString())
-        session = _open_session(file, 1)
+        session = open_session(file, 1)
 
     def ask(examples: list[Any], size: int) -> None:
         lengths = network.tokenizer.lengths(examples)
