@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--texts", choices=["asc19", "demo"], default="asc19")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--starts", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="+", choices=list(SIZES), default=list(SIZES), help="of batches")
     parser.add_argument("--out", type=Path, default=HERE / "predict.json")
     arguments = parser.parse_args()
     for name in ("OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM"):
@@ -67,7 +68,9 @@ def main() -> None:
             "model": flops,
             "exports": exports,
             "gemm_gflops": gemm_peak(),
-            "batches": {size: race(contenders, texts[:count], size, arguments.rounds) for size, count in SIZES.items()},
+            "batches": {
+                size: race(contenders, texts[: SIZES[size]], size, arguments.rounds) for size in arguments.sizes
+            },
             "processes": alone,
         }
     peak = max(result["gemm_gflops"].values())
