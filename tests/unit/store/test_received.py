@@ -104,6 +104,19 @@ def test_a_record_of_another_form_is_one_clear_error(taught_store: Path, tmp_pat
     assert len(predictor.predict("the screen is good", ["screen"])) == 1
 
 
+@pytest.mark.parametrize("change", [{"parent": 0}, {"parent": None}, {"domain": 7}])
+def test_a_record_that_says_something_else_than_its_manifest_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    store = Store.create(tmp_path / "a.store", {"system": {"method": "toy"}, "seed": 0}, {"whole/w": torch.zeros(4, 2)})
+    with store.lock():
+        for number in (1, 2, 3):
+            record = {"domain": f"d{number}", "domains": [f"d{each}" for each in range(1, number + 1)]}
+            store.publish({"w": torch.full((4, 2), float(number))}, record, {}, "# card\n")
+    file = store.path / "versions" / "0002" / "record.json"
+    forge(store.path, 2, "record.json", json_bytes(json.loads(file.read_bytes()) | change))
+    with pytest.raises(StoreError, match="does not fit its manifest"):
+        Store.open(store.path).version(2)
+
+
 @pytest.mark.parametrize("name", ["someone/some-encoder", "bert-base-uncased"])
 def test_an_encoder_that_is_not_here_is_not_fetched_unless_the_user_says_so(
     taught_store: Path, name: str, monkeypatch: pytest.MonkeyPatch
