@@ -36,7 +36,7 @@ def run(kills: int = 3, epochs: int = 2, seed: int = 11) -> dict[str, Any]:
             _learn(killed, epochs, wait)
             reached.append(round(wait / took, 2))
         _learn(killed, epochs)
-        encoder = Store.open(whole).settings["backbone"]["encoder"]
+        encoder = Store.open(whole).settings["encoder"]["encoder"]
         same = Store.open(whole).verify() == Store.open(killed).verify()
     counts = {"kills": kills, "epochs": epochs, "seed": seed, "killed_at_share": reached, "seconds_undisturbed": took}
     return counts | {"encoder": encoder, "same_bytes": same}
