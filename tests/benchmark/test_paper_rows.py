@@ -106,7 +106,8 @@ def test_a_run_that_begins_with_the_starter_is_another_run() -> None:
         ("ewc+csc@bert_adapter/dil", r"\+csc is an option of one and ncl"),
         ("kan+last@bert_adapter/dil", "token states that never change"),
         ("srk@bert_adapter/til", "token states that never change"),
-        ("hat+last@bert/dil", "layers that can be gated"),
+        ("hat+last@bert/dil", "all learning .* in layers that can be gated"),
+        ("hat+last@gpt2/dil", "layers that can be gated, measured"),
         ("lamol@bert/dil", "language model"),
     ],
 )

@@ -317,9 +317,9 @@ def test_a_setting_without_effect_is_refused_as_learn_refuses_it(key: str, data:
 
 
 def test_a_system_that_cannot_work_is_refused_before_anything_runs(data: Path, tmp_path: Path) -> None:
-    words = ["bench", "run", "main", "--systems", "classic@bert", "--results", str(tmp_path), "--dry-run"]
+    words = ["bench", "run", "main", "--systems", "owm@bert", "--results", str(tmp_path), "--dry-run"]
     refused = CliRunner().invoke(app, words)
-    assert isinstance(refused.exception, IncompatibleError) and "classic" in str(refused.exception)
+    assert isinstance(refused.exception, IncompatibleError) and "owm" in str(refused.exception)
 
 
 def test_validation_sets_are_scored_if_told(data: Path, tmp_path: Path) -> None:

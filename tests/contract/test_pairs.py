@@ -151,7 +151,7 @@ def test_a_pair_that_does_not_fit_is_refused_with_a_sentence(method: str, backbo
 
 def test_masks_that_must_protect_are_refused_over_a_whole_encoder(small: Folders) -> None:
     protected = system("classic", "bert", Scenario.TIL, small)
-    with pytest.raises(IncompatibleError, match="nothing that trains outside"):
+    with pytest.raises(IncompatibleError, match="all learning but that of LayerNorms"):
         build(protected, 0)
 
 

@@ -17,7 +17,7 @@ class Need(StrEnum):
     """What a method may need of a backbone."""
 
     PLASTIC = "layers that can be gated, measured, projected or made noisy"
-    CONTAINED = "nothing that trains outside of such layers but LayerNorms"
+    CONTAINED = "all learning but that of LayerNorms in layers that can be gated"
     ADAPTERS = "adapters between the layers of a transformer"
     FROZEN_TOKENS = "token states that never change"
     LANGUAGE_MODEL = "a language model that can generate text"
