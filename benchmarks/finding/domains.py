@@ -1,9 +1,10 @@
 """The finder over the paper's 19 domains, one after another: F1 of every domain after every lesson, and forgetting.
 
-    CLASSIC_DATA=FOLDER python benchmarks/finding/domains.py --work FOLDER [--order 0] [--every]
+    CLASSIC_DATA=FOLDER python benchmarks/finding/domains.py --work FOLDER [--order 0] [--every] [--valid --set keep=0.7]
 
 The finder learns from the rows alone, as in `classic learn`: they name aspects, and what they do not name may be one. So
 precision, and with it F1, is a lower bound. Without --every each domain is tested when it was learned and all at the end.
+Settings are chosen with --valid and --set, each in a work folder of its own.
 The finder shares nothing that trains with the polarities, so these are the same with and without
 (`tests/unit/finding/test_finding.py` compares their bytes).
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +37,16 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--order", type=int, default=0)
     parser.add_argument("--every", action="store_true", help="test all domains so far after every lesson")
+    parser.add_argument("--valid", action="store_true", help="ask about validation sets, to choose settings by")
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="change the finder's configuration")
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     arguments.work.mkdir(parents=True, exist_ok=True)
     names = order(arguments.order)
     tasks = {name: load_domain(name) for name in names}
-    tests = {name: marked_of(task.test) for name, task in tasks.items()}
-    config = FinderConfig()
+    tests = {name: marked_of(task.valid if arguments.valid else task.test) for name, task in tasks.items()}
+    config = replace(FinderConfig(), **{key: json.loads(value) for key, value in (e.split("=") for e in arguments.set)})
     kept, _ = starter_finder("minilm", config, 0)
     lessons: list[dict[str, Any]] = []
     for number, name in enumerate(names):
@@ -63,10 +67,12 @@ def main() -> None:
         print(f"{number + 1:2d} {name:20s} {told[name]['f1']:.3f}", flush=True)
     final = lessons[-1]["scores"]
     lost = {each["learned"]: each["scores"][each["learned"]]["f1"] - final[each["learned"]]["f1"] for each in lessons}
+    small = [each["learned"] for each in lessons if each["sentences"] < config.large_from]
     found = {
         "order": arguments.order,
         "config": config.__dict__,
         "mean_final_f1": sum(each["f1"] for each in final.values()) / len(final),
+        "mean_final_f1_of_small": sum(final[name]["f1"] for name in small) / len(small),
         "mean_forgetting": sum(list(lost.values())[:-1]) / (len(lost) - 1),
         "lost": lost,
         "lessons": lessons,

@@ -2,11 +2,11 @@
 
     CLASSIC_DATA=FOLDER python benchmarks/finding/one_pass.py [--systems ncl@bert_adapter,ncl@bert] [--seeds 0 1]
 
-Judging asks the encoder once per aspect: [CLS] aspect [SEP] sentence [SEP]. In one pass it would read the sentence alone, and
-every aspect take its features from its own words in the same token states: the mean of all, beside the mean of its own.
-Restaurants and laptops of SemEval are learned together with the recipe of the budget ``full``, joined sentences included, but
-for a quarter of their sentences, which are asked about. Both ways differ in nothing but what the encoder reads. Time is the
-CPU time of one thread for all questions, in batches of 64.
+Judging asks the encoder once per aspect: [CLS] aspect [SEP] sentence [SEP]. In one pass it would read the sentence alone,
+and every aspect take its features from its own words in the same token states: the mean of all, beside the mean of its own.
+Restaurants and laptops of SemEval are learned together with the recipe of the budget ``full``, joined sentences included,
+but for a quarter of their sentences, which are asked about. Both ways differ in nothing but what the encoder reads. Time is
+the CPU time of one thread for all questions, in batches of 64.
 """
 
 from __future__ import annotations

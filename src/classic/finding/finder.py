@@ -37,8 +37,9 @@ class FinderConfig:
         dropout: Before the head.
         outside: Weight of an unmarked word of a sentence that may have unmarked aspects; a marked word has 1.
         rehearsed: Sentences of the starter corpus that are rehearsed in a lesson, for each sentence of the lesson.
-        keep: Share of the version before in the weights that a lesson ends with; the rest is what it learned. Nothing of
-            the starter stays so.
+        keep: Share of the version before in the weights that a small lesson ends with; the rest is what it learned. Nothing
+            of the starter stays so.
+        large_keep: The same of a lesson of at least ``large_from`` sentences, which has more to say.
     """
 
     width: int = 64
@@ -51,7 +52,8 @@ class FinderConfig:
     dropout: float = 0.1
     outside: float = 0.5
     rehearsed: float = 0.3
-    keep: float = 0.15
+    keep: float = 0.5
+    large_keep: float = 0.15
 
 
 class Finder(nn.Module):

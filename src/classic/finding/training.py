@@ -11,7 +11,7 @@ What a word is taught, and how much it counts:
 Against forgetting, training starts from the version before, and that version's word on sentences of the starter corpus is
 rehearsed beside the lesson (`FinderConfig.rehearsed`): the corpus comes with the package and has sentences about all kinds
 of things, so nobody's text has to be kept. What is kept may lie between the version before and where training ended
-(`FinderConfig.keep`), but not over the starter, whose corpus is no lesson.
+(`FinderConfig.keep` and ``large_keep``), but not over the starter, whose corpus is no lesson.
 Everything is drawn from the seed and the number of the lesson: a lesson that was killed gives the same bytes again.
 """
 
@@ -96,7 +96,8 @@ def learn(
     optimiser = torch.optim.AdamW(learned, lr=config.learning_rate, weight_decay=_WEIGHT_DECAY)
     before = [parameter.detach().clone() for parameter in learned]
     lengths = [len(each.words.ids) for each in lessons]
-    epochs = config.large_epochs if len(lessons) >= config.large_from else config.epochs
+    large = len(lessons) >= config.large_from
+    epochs, stays = (config.large_epochs, config.large_keep) if large else (config.epochs, config.keep)
     steps = epochs * -(-len(lessons) // config.batch_size)
     done = 0
     finder.train()
@@ -115,10 +116,10 @@ def learn(
             optimiser.step()
             if on_step:
                 on_step(done, steps)
-    if teacher and keep and config.keep:
+    if teacher and keep and stays:
         with torch.no_grad():
             for parameter, old in zip(learned, before, strict=True):
-                parameter.lerp_(old, config.keep)
+                parameter.lerp_(old, stays)
     finder.load(finder.tensors())  # rounded as it will be kept: it answers the same before and after
     finder.eval()
 

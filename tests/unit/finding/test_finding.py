@@ -82,8 +82,11 @@ def test_it_learns_and_keeps_what_it_learned(tiny_encoder: Path, toy_tasks: tupl
     assert f1() > 0.7
 
 
-def test_a_share_of_the_version_before_stays_if_asked(tiny_encoder: Path, toy_tasks: tuple[Task, ...]) -> None:
-    config = replace(QUICK, epochs=2, keep=0.25)
+@pytest.mark.parametrize(("large_from", "share"), [(1000, 0.25), (1, 0.1)])
+def test_a_share_of_the_version_before_stays_if_asked(
+    large_from: int, share: float, tiny_encoder: Path, toy_tasks: tuple[Task, ...]
+) -> None:
+    config = replace(QUICK, epochs=2, large_epochs=2, keep=0.25, large_keep=0.1, large_from=large_from)
     first = KeptFinder(str(tiny_encoder), config, 0)
     first.learn(marked_of(toy_tasks[0].train), 0)
     made = []
@@ -93,7 +96,7 @@ def test_a_share_of_the_version_before_stays_if_asked(tiny_encoder: Path, toy_ta
         assert kept.tensors
         made.append(kept.tensors["head.weight"].float())
     assert first.tensors
-    expected = 0.75 * made[0] + 0.25 * first.tensors["head.weight"].float()
+    expected = (1 - share) * made[0] + share * first.tensors["head.weight"].float()
     assert not torch.equal(made[0], made[1])
     assert torch.allclose(made[1], expected, atol=2e-3)
 
