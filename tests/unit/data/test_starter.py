@@ -59,10 +59,10 @@ def test_a_broken_line_is_refused(line: str) -> None:
 
 def test_it_is_large_and_wide(corpus: list[Sentence]) -> None:
     assert len(starter_domains()) >= 30
-    assert sum(len(sentence.examples) for sentence in corpus) >= 27000
+    assert sum(len(sentence.examples) for sentence in corpus) >= 38000
     for domain in starter_domains():
         assert sum(len(sentence.examples) for sentence in load_starter(domain)) >= 200, domain
-        assert domain in HELD_OUT or sum(sentence.register == "review" for sentence in load_starter(domain)) >= 60, (
+        assert domain in HELD_OUT or sum(sentence.register == "review" for sentence in load_starter(domain)) >= 250, (
             domain
         )
     with pytest.raises(InputError):
@@ -85,11 +85,11 @@ def test_polarities_are_balanced_and_most_sentences_have_several_aspects(corpus:
     assert shares[Polarity.POSITIVE] == pytest.approx(0.41, abs=0.02)
     assert shares[Polarity.NEGATIVE] == pytest.approx(0.39, abs=0.02)
     assert shares[Polarity.NEUTRAL] == pytest.approx(0.20, abs=0.02)
-    assert sum(2 <= len(sentence.examples) <= 4 for sentence in corpus) / len(corpus) > 0.73
-    assert sum(sentence.mixed for sentence in corpus) / len(corpus) > 0.5
-    tested = [sentence for sentence in corpus if sentence.domain in HELD_OUT]  # no reviews, which are more of one mind
-    assert sum(2 <= len(sentence.examples) <= 4 for sentence in tested) / len(tested) > 0.8
-    assert sum(sentence.mixed for sentence in tested) / len(tested) > 0.6
+    tested = [sentence for sentence in corpus if sentence.domain in HELD_OUT]
+    others = [sentence for sentence in corpus if sentence.register != "review"]  # reviews are more of one mind
+    for part, several, mixed in ((corpus, 0.69, 0.49), (others, 0.72, 0.5), (tested, 0.8, 0.6)):
+        assert sum(2 <= len(sentence.examples) <= 4 for sentence in part) / len(part) > several
+        assert sum(sentence.mixed for sentence in part) / len(part) > mixed
     for register in REGISTERS:
         assert sum(sentence.register == register for sentence in corpus) > 150, register
 
@@ -113,6 +113,9 @@ def test_spans_are_exact_and_an_aspect_is_meant_once(corpus: list[Sentence]) -> 
 
 
 def test_nothing_stands_twice_or_nearly(corpus: list[Sentence]) -> None:
+    assert (
+        max(Counter(" ".join(words(sentence.text)) for sentence in corpus).values()) == 1
+    )  # short ones have no nine words
     seen: dict[tuple[str, ...], int] = {}
     for number, sentence in enumerate(corpus):
         for run in shingles(sentence.text, 9):
