@@ -61,6 +61,7 @@ def test_the_main_table_by_hand(folder: Path) -> None:
     found, notes = text.split("\n\n- 5 of 8 runs")
     assert f"{found}\n" == GOLDEN
     assert "order 0–1, seed 0; 2 tasks; over minilm" in notes
+    assert "budget quick (few passes; trained longer, systems come in another order)" in notes
     assert "classic bench table main --systems" in notes
 
 

@@ -145,7 +145,7 @@ def test_every_command_takes_the_same_choice(command: str) -> None:
 def test_what_is_chosen_is_what_is_shown(results: Path) -> None:
     write_result(results, f"{NCL}/dil", [(0.5, 0.4)], order=2)
     found = bench("table", "main", "--systems", NCL, "--orders", "1-2", "--results", results, "--format", "markdown")
-    assert "1 of 2 runs; budget quick; order 2, seed 0" in found.stdout
+    assert "1 of 2 runs; budget quick (" in found.stdout and "); order 2, seed 0" in found.stdout
     assert "0.4000" in found.stdout
 
 

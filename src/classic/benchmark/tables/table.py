@@ -31,6 +31,7 @@ _SCORES = (
 )
 _PAPER = "Paper: over BERT-base, means of five orders."
 _GAP = "Δ: ours minus the paper's."
+_QUICK = " (few passes; trained longer, systems come in another order)"
 _TEST = (
     "p: Wilcoxon's signed-rank test against CLASSIC, two-sided, on pairs of the same task in the same order, "
     "corrected after Holm over the rows of the table."
@@ -281,8 +282,10 @@ def what_was_run(rows: Sequence[TableRow]) -> str:
     encoders = sorted({str(run.facts["encoder"]["encoder"]) for run in runs})
     orders, seeds = sorted({run.spec.order for run in runs}), sorted({run.spec.seed for run in runs})
     tasks = sorted({len(run.matrix.tasks) for run in runs})
+    budget = runs[0].spec.budget
     return (
-        f"{len(runs)} of {sum(row.wanted for row in rows if row.when == 'final')} runs; budget {runs[0].spec.budget}; "
+        f"{len(runs)} of {sum(row.wanted for row in rows if row.when == 'final')} runs; "
+        f"budget {budget}{_QUICK if budget == 'quick' else ''}; "
         f"order {ranges(orders)}, seed {ranges(seeds)}; {ranges(tasks)} tasks; over {', '.join(encoders)}. "
         f"{MISSING}: not run, or not in the paper."
     )
