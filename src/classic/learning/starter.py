@@ -31,7 +31,7 @@ from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig
 
-SHA256 = "2fec856ae885e2cfb6f159561e8648ab8ce3b3713d2200f868ce47ec03019acf"  # of the shipped file
+SHA256 = "95a9c734f204a87f94093bd6bdf6ce7bf5d54c703c457c891755b61d50172259"  # of the shipped file
 FINDER_SHA256 = "7e9a99c51ecf0be2b7b83bc710b0720573b48ea0800e6f65d3ee38ff0124c023"  # of the finder beside it
 FORMAT = 1
 _FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
