@@ -5,6 +5,7 @@ Shape letters used everywhere: B examples in a batch, L tokens, d token width, D
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -66,8 +67,10 @@ class Example:
 def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
     """An example to be predicted, from an aspect term or its span; refuses what cannot be meant.
 
-    >>> example_about("Soft bed, noisy lift.", "lift").span
-    (16, 20)
+    A term has no span, as in a row of a file: where it stands the model sees itself.
+
+    >>> example_about("Soft bed, noisy lift.", (16, 20)).aspect
+    'lift'
     """
     if not isinstance(sentence, str) or not isinstance(aspect, str | tuple):
         wrong = aspect if isinstance(sentence, str) else sentence
@@ -87,14 +90,27 @@ def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
         return Example(sentence, sentence[start:end], None, (start, end))
     if not aspect.strip() or not sentence.strip():
         raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
-    return Example(sentence, aspect, None, only_place(sentence, aspect))
+    return Example(sentence, aspect)
+
+
+def places_of(sentence: str, aspect: str) -> list[tuple[int, int]]:
+    """Wherever an aspect stands, in any case: as words of its own or, if it nowhere does, as parts of words.
+
+    >>> places_of("The Bed is embedded.", "bed"), places_of("Bedding, embedded.", "bed")
+    ([(4, 7)], [(0, 3), (11, 14)])
+    """
+    words = re.escape(aspect)
+    for pattern in (rf"(?<!\w){words}(?!\w)", words):
+        found = [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
+        if found:
+            return found
+    return []
 
 
 def only_place(sentence: str, aspect: str) -> tuple[int, int] | None:
     """Where an aspect stands that occurs exactly once."""
-    start = sentence.find(aspect)
-    once = start >= 0 and sentence.find(aspect, start + 1) < 0
-    return (start, start + len(aspect)) if once else None
+    found = places_of(sentence, aspect)
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from classic.types import Example
+from classic.types import Example, places_of
 
 Inputs = dict[str, "np.ndarray[Any, np.dtype[np.int64]]"]
 
@@ -99,11 +98,4 @@ def segments_of(example: Example, encoding: Any, *, marks: bool = False) -> list
 
 def _spans(example: Example) -> list[tuple[int, int]]:
     """Where the aspect stands: where the example says or, if it does not, wherever its words are; else parts of words."""
-    if example.span is not None:
-        return [example.span]
-    words = re.escape(example.aspect)
-    for pattern in (rf"(?<!\w){words}(?!\w)", words):
-        found = [match.span() for match in re.finditer(pattern, example.sentence, re.IGNORECASE)]
-        if found:
-            return found
-    return []
+    return places_of(example.sentence, example.aspect) if example.span is None else [example.span]

@@ -98,6 +98,13 @@ def test_an_aspect_that_cannot_be_meant_is_refused(predictor: Predictor, aspect:
         predictor.predict(SENTENCE, [aspect])
 
 
+def test_a_sentence_is_answered_as_the_same_row_of_a_file_is(predictor: Predictor) -> None:
+    sentence = "the Bed is good and the embedded lamp is bad"
+    (asked,) = predictor.predict(sentence, "bed")
+    (row,) = predictor.predict([(sentence, "bed")])
+    assert asked == row and asked.span == (4, 7)
+
+
 def test_probabilities_are_of_the_answer_and_sum_to_one(predictor: Predictor, mixed: list[Example]) -> None:
     for answer in predictor.stream(mixed):
         assert sum(answer.probabilities) == pytest.approx(1, abs=1e-6)
