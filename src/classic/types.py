@@ -15,6 +15,8 @@ from classic.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from torch import Tensor
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 
 class Polarity(StrEnum):
     """What a sentence says about an aspect. The order is the order of the logits."""
@@ -78,6 +80,7 @@ def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
             f"a value of type {type(wrong).__name__} is no {'aspect' if isinstance(sentence, str) else 'sentence'}",
             fix="give the sentence as text, and an aspect as text or as its span (start, end)",
         )
+    _refuse_halves(sentence, "sentence")
     if isinstance(aspect, tuple):
         if len(aspect) != 2 or not all(type(each) is int for each in aspect):
             raise InputError(f"{aspect!r} is no span", fix="give two whole numbers: (start, end)")
@@ -90,7 +93,24 @@ def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
         return Example(sentence, sentence[start:end], None, (start, end))
     if not aspect.strip() or not sentence.strip():
         raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
+    _refuse_halves(aspect, "aspect")
     return Example(sentence, aspect)
+
+
+def _refuse_halves(text: str, name: str) -> None:
+    if half := _HALF.search(text):
+        raise InputError(
+            f"half a surrogate pair (U+{ord(half[0]):04X}) in the {name}, at character {half.start()}",
+            fix="give valid Unicode text; from a terminal it has to come as UTF-8",
+        )
+
+
+def without_halves(text: str) -> str:
+    """A text that can be read and written: half a surrogate pair (an emoji that was cut in two) becomes U+FFFD.
+
+    Every character keeps its place.
+    """
+    return _HALF.sub("\ufffd", text)
 
 
 def places_of(sentence: str, aspect: str) -> list[tuple[int, int]]:

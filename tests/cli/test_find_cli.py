@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from classic.cli.find import refuse_missing
 from classic.cli.main import app
-from classic.errors import ClassicError
+from classic.errors import ClassicError, DataError, InputError
 from classic.learning.learner import open_or_create
 from classic.learning.teach import teach
 from classic.prediction import found_files
@@ -58,6 +58,26 @@ def test_a_sentence_is_answered_without_an_aspect(store: Path) -> None:
     table = run("predict", store, TEXTS[0], "--min-confidence", 0, "--format", "csv")
     rows = [(row["aspect"], row["polarity"]) for row in csv.DictReader(table.splitlines())]
     assert rows == [(line["aspect"], line["polarity"]) for line in lines]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_half_an_emoji_in_a_review_stops_nothing(store: Path, tmp_path: Path, form: str) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / f"out.{form}"
+    source.write_text('{"review": "Good \\ud83d screen is good.", "note": "cut \\ud83d"}\n')
+    run("find", store, source, "-o", out, "--min-confidence", 0)
+    written = (
+        pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist() if form == "parquet" else out.read_text()
+    )
+    assert "Good \ufffd screen" in str(written) and "cut \ufffd" in str(written)
+    assert "cut \ufffd" in run("find", store, source, "--format", "csv")
+
+
+def test_bytes_that_are_no_text_are_refused_by_name(store: Path) -> None:
+    result = CliRunner().invoke(app, ["find", str(store), "-"], input=b"good screen\nthe caf\xe9\n")
+    assert isinstance(result.exception, DataError)
+    assert "byte 0xe9 is not valid UTF-8" in str(result.exception) and "standard input" in str(result.exception)
+    result = CliRunner().invoke(app, ["predict", str(store), "the caf\udce9", "--aspect", "caf"])
+    assert isinstance(result.exception, InputError) and "half a surrogate pair" in str(result.exception)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

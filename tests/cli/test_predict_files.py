@@ -47,6 +47,19 @@ def test_every_column_of_the_input_comes_back(taught_path: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_half_an_emoji_in_a_column_stops_nothing(taught_path: Path, tmp_path: Path, ending: str) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / f"out.{ending}"
+    good = '{"sentence": "bad soup", "aspect": "soup", "note": "cut \\ud83d"}\n'
+    source.write_text(good + '{"sentence": "bad \\ud83d", "aspect": "soup", "note": "x"}\n')
+    ok("predict", taught_path, source, "-o", out, "--threads", 1, "--on-error", "mark")
+    rows = read(out)
+    assert [row["note"] for row in rows] == ["cut \ufffd", "x"]
+    assert [row["sentence"] for row in rows] == ["bad soup", "bad \ufffd"]
+    assert "U+D83D" in rows[1]["error"]
+    assert "\ufffd" in ok("predict", taught_path, source, "--threads", 1, "--on-error", "skip").lines[0]["note"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_columns_of_equal_or_taken_names_come_back_too(taught_path: Path, tmp_path: Path, ending: str) -> None:
     source, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
     source.write_text("sentence,aspect,note,note,input_polarity,polarity\nbad soup,soup,first,second,third,negative\n")

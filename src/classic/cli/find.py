@@ -137,14 +137,17 @@ def _from_standard_input(column: str | None) -> Iterator[_Asked]:
 
     The first line says which. A review may begin with a brace, so only a whole object is one.
     """
+    from classic.data.readers.source import decode
     from classic.data.readers.tables import parse_fields
     from classic.summary.columns import choose_columns
 
     place = "<standard input>"
-    first = sys.stdin.readline().removeprefix("\ufeff")
-    lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(itertools.chain([first], sys.stdin), start=1))
-    if not first:
+    raw = sys.stdin.buffer.readline()
+    if not raw:
         return
+    first = decode(raw, place)
+    rest = (decode(raw, place, number) for number, raw in enumerate(sys.stdin.buffer, start=2))
+    lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(itertools.chain([first], rest), start=1))
     try:
         fields = parse_fields(first, 1, place)
     except InputError:

@@ -10,7 +10,17 @@ from classic.data.memory import is_missing, iter_examples, to_examples
 from classic.errors import InputError
 from classic.runtime.explaining import Word, left_out, words_of
 from classic.runtime.sentences import Mark, sentences_of, unescaped
-from classic.types import POLARITIES, Example, Found, Polarity, Prediction, Probabilities, example_about, only_place
+from classic.types import (
+    POLARITIES,
+    Example,
+    Found,
+    Polarity,
+    Prediction,
+    Probabilities,
+    example_about,
+    only_place,
+    without_halves,
+)
 
 WINDOW = 1024
 """Examples read ahead and sorted by length; bounds the memory of a stream."""
@@ -201,7 +211,7 @@ def _texts(texts: object) -> list[str]:
                 f"the texts are no list of strings: number {number} is of type {type(text).__name__}",
                 fix='give a list: find(["The zoom is superb."]); of a DataFrame, one column: find(frame["text"])',
             )
-        found.append(text if isinstance(text, str) else "")
+        found.append(without_halves(text) if isinstance(text, str) else "")
     return found
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from classic.data.readers.columns import beside
-from classic.runtime.records import as_csv, record, spread
+from classic.runtime.records import as_csv, as_jsonl, record, spread
 from classic.types import Found
 
 COLUMNS = (
@@ -42,7 +41,7 @@ def found_lines(rows: Iterable[tuple[Mapping[str, object], Sequence[Found]]], fo
     ]
     if form == "csv":
         return as_csv(map(spread, values), names)
-    return "".join(json.dumps(each, ensure_ascii=False, default=str) + "\n" for each in values)
+    return as_jsonl(values)
 
 
 def _own(names: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from classic.data.readers.columns import beside
 from classic.data.writers import safe_cell
-from classic.types import Prediction
+from classic.types import Prediction, without_halves
 
 ERROR = "error"
 _COLUMNS = (
@@ -79,8 +79,13 @@ def header(form: str, names: Sequence[str] = _COLUMNS) -> str:
 def lines(rows: Iterable[Answered], form: str, names: Sequence[str] = _COLUMNS) -> str:
     """Answers as text, one line each unless a sentence has several. ``names`` are the columns of CSV."""
     if form != "csv":
-        return "".join(json.dumps(as_object(row), ensure_ascii=False, default=str) + "\n" for row in rows)
+        return as_jsonl(map(as_object, rows))
     return as_csv(map(_flat, rows), names)
+
+
+def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as lines of JSON."""
+    return without_halves("".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> str:
@@ -108,4 +113,4 @@ def _cell(value: object) -> object:
 def _written(rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    return without_halves(text.getvalue())
