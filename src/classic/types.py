@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classic.errors import InputError, unknown_name
@@ -82,19 +83,43 @@ def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
         )
     _refuse_halves(sentence, "sentence")
     if isinstance(aspect, tuple):
-        if len(aspect) != 2 or not all(type(each) is int for each in aspect):
+        span = as_span(aspect)
+        if span is None:
             raise InputError(f"{aspect!r} is no span", fix="give two whole numbers: (start, end)")
-        start, end = aspect
-        if not 0 <= start < end <= len(sentence):
-            raise InputError(
-                f"span {start}:{end} lies outside the sentence of {len(sentence)} characters",
-                fix="count characters from 0; the end is the first character after the aspect",
-            )
-        return Example(sentence, sentence[start:end], None, (start, end))
+        _refuse_span(sentence, *span)
+        return Example(sentence, sentence[slice(*span)], None, span)
     if not aspect.strip() or not sentence.strip():
         raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
     _refuse_halves(aspect, "aspect")
     return Example(sentence, aspect)
+
+
+def as_span(value: object) -> tuple[int, int] | None:
+    """A pair of whole numbers, be they Python's or numpy's, as a span; None if it is none."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        return None
+    start, end = value
+    if (
+        isinstance(start, bool)
+        or isinstance(end, bool)
+        or not isinstance(start, Integral)
+        or not isinstance(end, Integral)
+    ):
+        return None
+    return int(start), int(end)
+
+
+def _refuse_span(sentence: str, start: int, end: int) -> None:
+    if start >= end:
+        wrong = "does not end behind its first character"
+    elif start < 0 or end > len(sentence):
+        wrong = f"lies outside the sentence of {len(sentence)} characters"
+    elif not sentence[start:end].strip():
+        wrong = "holds nothing but white space"
+    else:
+        return
+    fix = "count characters from 0; the end is the first character after the aspect"
+    raise InputError(f"span {start}:{end} {wrong}", fix=fix)
 
 
 def _refuse_halves(text: str, name: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from classic.data.readers.row import BadRow, Row, match_fields, read_row, require_fields
 from classic.data.readers.source import Place
 from classic.errors import MOST_SHOWN, DataError, InputError, several
-from classic.types import Example
+from classic.types import Example, as_span
 
 NAME = "the data"
 _NOTHING = ("NAType", "NaTType")  # pandas is not imported for them
@@ -169,14 +169,19 @@ def _checked(example: Example, number: int, labelled: bool) -> Row | BadRow:
 
 
 def _offsets(span: object, place: Place) -> tuple[int, int]:
-    if isinstance(span, tuple | list) and len(span) == 2 and all(type(each) is int for each in span):
-        return span[0], span[1]
+    if found := as_span(span):
+        return found
     raise place.error("a span that is no pair of positions", expected="(start, end), two whole numbers")
 
 
 def is_missing(value: object) -> bool:
     """What DataFrames have where there is nothing: not a number, which is not even itself, or pandas' NA."""
     return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in _NOTHING
+
+
+def is_table(value: object) -> bool:
+    """Whether it has columns: a DataFrame, or a dict of them."""
+    return isinstance(value, _Polars | _Pandas | Mapping)
 
 
 def _whole(value: object) -> object:

@@ -6,7 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from classic.data.memory import is_missing, iter_examples, to_examples
+from classic.data.memory import is_missing, is_table, iter_examples, to_examples
 from classic.errors import InputError
 from classic.runtime.explaining import Word, left_out, words_of
 from classic.runtime.sentences import Mark, sentences_of, unescaped
@@ -17,6 +17,7 @@ from classic.types import (
     Polarity,
     Prediction,
     Probabilities,
+    as_span,
     example_about,
     only_place,
     without_halves,
@@ -123,6 +124,8 @@ class Answering(ABC):
             batch_size: Examples computed at once.
         """
         if not isinstance(sentence, str):
+            if aspects is not None and (isinstance(sentence, bytes) or not isinstance(sentence, Iterable)):
+                raise InputError(f"a value of type {type(sentence).__name__} is no sentence", fix="give it as text")
             if aspects is not None:
                 raise InputError("aspects beside rows", fix="put the aspect into each row: (sentence, aspect)")
             self.check_domain(domain)
@@ -177,6 +180,8 @@ class Answering(ABC):
             batch_size: Examples computed at once.
             window: How many examples are read before the first is answered; more of them are sorted better by length.
         """
+        if batch_size < 1 or window < 1:
+            raise InputError(f"a batch of {batch_size} in a window of {window} examples", fix="give at least 1 of each")
         self.check_domain(domain)
         waiting = iter_examples(examples, labelled=False)
         while ahead := list(itertools.islice(waiting, window)):
@@ -203,6 +208,9 @@ def as_prediction(
 def _texts(texts: object) -> list[str]:
     """Texts in any iterable; one that is missing, as in a column of a DataFrame, is empty."""
     found: list[str] = []
+    if is_table(texts):  # its parts are the names of its columns
+        kind = type(texts).__name__
+        raise InputError(f"the texts are no list of strings but a {kind}", fix='give one column: find(frame["text"])')
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise InputError("the texts are no list of strings", fix='give a list: find(["The zoom is superb."])')
     for number, text in enumerate(texts, start=1):
@@ -216,7 +224,7 @@ def _texts(texts: object) -> list[str]:
 
 
 def _is_span(aspects: object) -> bool:
-    return isinstance(aspects, tuple) and len(aspects) == 2 and all(type(each) is int for each in aspects)
+    return isinstance(aspects, tuple) and as_span(aspects) is not None
 
 
 def _likeliest(shares: Sequence[float]) -> Polarity:

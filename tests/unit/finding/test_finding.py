@@ -204,6 +204,9 @@ def test_texts_may_come_from_an_iterator_or_a_column_with_gaps(stores: dict[str,
     assert predictor.find(iter(texts), min_confidence=0.0) == wanted
     column = pandas.Series([texts[0], None, float("nan"), pandas.NA, texts[1]], dtype=object)
     assert predictor.find(column, min_confidence=0.0) == [wanted[0], [], [], [], wanted[1]]
+    for table in (pandas.DataFrame({"text": texts}), {"text": texts}):  # not the aspects of its columns' names
+        with pytest.raises(InputError, match="one column"):
+            predictor.find(table)
     told = wanted[0][0].to_dict()
     assert told["aspect"] == wanted[0][0].aspect and told["span"] == [wanted[0][0].start, wanted[0][0].end]
     assert {"polarity", "positive", "confidence", "sentence"} <= told.keys()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -96,6 +97,32 @@ def test_a_repeated_aspect_is_told_apart_by_its_span_only(predictor: Predictor) 
 def test_an_aspect_that_cannot_be_meant_is_refused(predictor: Predictor, aspect: str | tuple[int, int]) -> None:
     with pytest.raises(InputError):
         predictor.predict(SENTENCE, [aspect])
+
+
+@pytest.mark.parametrize(
+    ("span", "said"), [((9, 4), "does not end behind its first"), ((3, 4), "white space"), ((0, 999), "lies outside")]
+)
+def test_a_span_is_told_what_is_wrong_with_it(predictor: Predictor, span: tuple[int, int], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        predictor.predict("the screen is good", span)
+
+
+def test_a_span_may_be_of_numpys_numbers(predictor: Predictor) -> None:
+    (answer,) = predictor.predict("the screen is good", (np.int64(4), np.int64(10)))
+    assert answer.aspect == "screen" and answer.span == (4, 10)
+    assert type(answer.span[0]) is int
+
+
+@pytest.mark.parametrize("sentence", [None, b"the screen is good", 3])
+def test_a_sentence_that_is_no_text_is_named(predictor: Predictor, sentence: object) -> None:
+    with pytest.raises(InputError, match=f"a value of type {type(sentence).__name__} is no sentence"):
+        predictor.predict(sentence, "screen")
+
+
+@pytest.mark.parametrize("size", ["batch_size", "window"])
+def test_sizes_below_one_are_refused_and_no_row_is_lost(predictor: Predictor, size: str) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        list(predictor.stream([("the screen is good", "screen")], **{size: 0}))
 
 
 def test_a_sentence_is_answered_as_the_same_row_of_a_file_is(predictor: Predictor) -> None:
