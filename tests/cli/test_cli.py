@@ -258,6 +258,16 @@ def test_scores_of_an_unknown_domain_are_refused(store: Path, data: Path) -> Non
     assert "as PATH" in told
 
 
+def test_folders_of_domains_that_were_not_learned_are_scored_together(store: Path, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(data / "soup", tmp_path / "stew")
+    shutil.copytree(data / "soup", tmp_path / "broth")
+    found = ok("evaluate", store, tmp_path / "stew", tmp_path / "broth", "--no-save", "--json", "--threads", 1).json
+    assert set(found["2"]) == {"stew", "broth"}
+    shutil.copytree(data / "soup", tmp_path / "other" / "stew")
+    told = refused("evaluate", store, tmp_path / "stew", tmp_path / "other" / "stew", "--threads", 1)
+    assert "two sets are called 'stew'" in told and "rename" in told
+
+
 def test_an_export_is_scored_as_the_store_is(store: Path, data: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")

@@ -28,7 +28,8 @@ def evaluate(
     data: Annotated[
         list[str],
         typer.Argument(
-            help="Labelled data, as NAME=PATH (NAME is the domain) or just PATH. A folder's test file is used.",
+            help="Labelled data, as NAME=PATH (NAME is the domain) or just PATH. A folder's test file is used, under the "
+            "folder's name.",
             metavar="[NAME=]PATH",
             show_default=False,
         ),
@@ -80,14 +81,19 @@ def _read_sets(data: list[str], columns: Columns) -> dict[str, tuple[bool, list[
     for entry in data:
         name, separator, path = entry.partition("=")
         file = Path(path if separator else entry)
+        own = file.stem
         if file.is_dir():
+            own = file.resolve().name  # many a folder's file is called test
             files = split_files(file)
             if "test" not in files:
                 raise InputError(f"{file} has no test file", fix="give the file itself")
             file = files["test"]
-        key = name if separator else file.stem
+        key = name if separator else own
         if key in sets:
-            raise InputError(f"two sets are called {key!r}", fix="name them: NAME=PATH")
+            raise InputError(
+                f"two sets are called {key!r}",
+                fix="rename a file or folder; data of a learned domain is given as NAME=PATH",
+            )
         sets[key] = (bool(separator), read_examples(file, columns=columns))
     return sets
 
