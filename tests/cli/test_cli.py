@@ -374,6 +374,15 @@ def test_rollback_and_prune_forget_a_domain(store: Path) -> None:
     assert "nothing to delete" in ok("store", "prune", store).out
 
 
+def test_what_a_deletion_takes_along_is_said_before_and_after(store: Path) -> None:
+    assert "it knows screen, soup" in refused("store", "delete", store, "--domain", "lens")  # nothing is asked
+    ok("store", "rollback", store, 1)
+    asked = call("store", "delete", store, "--domain", "screen", stdin="n\n")
+    assert asked.code == 1 and "Versions that go: 1 (screen), 2 (soup)" in asked.out
+    assert Store.open(store).numbers() == [0, 1, 2]
+    assert "deleted versions: 1 (screen), 2 (soup)" in ok("store", "delete", store, "--domain", "screen", "--yes").out
+
+
 def test_a_damaged_version_can_be_left_behind_and_pruned(store: Path) -> None:
     (store / "versions" / "0002" / "record.json").write_bytes(b"{")
     ok("store", "rollback", store, 1)

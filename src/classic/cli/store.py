@@ -222,8 +222,9 @@ def delete(
 ) -> None:
     """Forget a domain exactly: go back to the version before it and delete everything of it.
 
-    Domains learned after it grew from it. They go, too, and must be taught again by whoever has their data. What is left
-    is, byte for byte, the store from before. Packed copies, exports, reports and backups are not reached.
+    Domains learned after it grew from it. They go, too, and must be taught again by whoever has their data; so do versions
+    that a rollback left aside, of whatever domain. What is left is, byte for byte, the store from before. Packed copies,
+    exports, reports and backups are not reached.
 
     For instance:
 
@@ -232,14 +233,16 @@ def delete(
     from dataclasses import asdict
 
     from classic.serving.forgetting import forget_domain
-    from classic.store.deletion import delete_domain, files_with
+    from classic.store.deletion import delete_domain, files_with, versions_that_go
 
     opened = Store.open(store)
+    named = {number: f"{number} ({_domain(opened, number)})" for number in versions_that_go(opened, domain)}
     learned = opened.domains()
     later = learned[learned.index(domain) + 1 :] if domain in learned else []
     if not yes:
         also = f"; {', '.join(later)} learned after it must be taught again" if later else ""
-        typer.confirm(f"Forget {domain} for good{also}?", abort=True)
+        going = ", ".join(named.values()) or "none"
+        typer.confirm(f"Forget {domain} for good{also}? Versions that go: {going}.", abort=True)
     forget_domain(store / "service", domain, {opened.digest(number) for number in opened.numbers()})  # or is it in use?
     done = delete_domain(opened, domain)
     kept = {opened.digest(number) for number in opened.numbers()}
@@ -248,7 +251,8 @@ def delete(
     if as_json:
         print_json(asdict(done) | {"service": removed, "name_still_in": left})
         return
-    typer.echo(f"{domain} is forgotten: version {done.version} is in use, {len(done.gone)} versions are deleted")
+    gone = ", ".join(named.get(number, str(number)) for number in done.gone) or "none"
+    typer.echo(f"{domain} is forgotten: version {done.version} is in use; deleted versions: {gone}")
     typer.echo(f"sha256 {done.sha256}, as it was before {domain} was learned")
     for entry in (*done.scores, *removed):
         typer.echo(f"also removed from {entry}")

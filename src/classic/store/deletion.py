@@ -46,7 +46,19 @@ def delete_domain(store: Store, domain: str) -> Deletion:
         return _delete(store, domain)
 
 
-def _delete(store: Store, domain: str) -> Deletion:
+def versions_that_go(store: Store, domain: str) -> list[int]:
+    """What `delete_domain` would delete: all that the version before the domain is not made of, other domains' included.
+
+    Raises:
+        InputError: If nothing in the store bears this name.
+    """
+    place = _find(store, domain)
+    kept = {0, *(version.number for version in store.chain()[:place])}
+    return [number for number in store.numbers() if number not in kept]
+
+
+def _find(store: Store, domain: str) -> int | None:
+    """The domain's place in the chain in use; None if it stands aside or only its name is left."""
     chain = store.chain()
     place = next((place for place, version in enumerate(chain) if version.domain == domain), None)
     aside = [number for number in store.numbers() if number and store.version(number).domain == domain]
@@ -54,7 +66,12 @@ def _delete(store: Store, domain: str) -> Deletion:
     if place is None and not aside and not mentioned:
         known = ", ".join(version.domain for version in chain) or "nothing yet"
         raise InputError(f"{store.path} has not learned a domain {domain!r}", fix=f"it knows {known}")
-    kept = chain if place is None else chain[:place]
+    return place
+
+
+def _delete(store: Store, domain: str) -> Deletion:
+    chain, place = store.chain(), _find(store, domain)
+    kept = chain[:place]
     base = kept[-1].number if kept else 0
     promised = store.digest(base)
     if place is not None:
