@@ -268,6 +268,18 @@ def test_folders_of_domains_that_were_not_learned_are_scored_together(store: Pat
     assert "two sets are called 'stew'" in told and "rename" in told
 
 
+def test_a_set_of_no_domain_is_refused_where_the_domain_must_be_told(
+    data: Path, recipe: list[str], tmp_path: Path
+) -> None:
+    store, soup = tmp_path / "told.store", data / "soup" / "test.csv"
+    for name in ("screen", "soup"):
+        ok("learn", store, data / name, "--domain", name, *recipe, "--scenario", "til")
+    assert "give NAME=PATH; it knows screen, soup" in refused("evaluate", store, soup, "--threads", 1)
+    assert "it knows screen" in refused("evaluate", store, f"soup={soup}", "--version", 1, "--threads", 1)
+    found = ok("evaluate", store, f"soup={soup}", "--all-versions", "--json", "--threads", 1).json
+    assert [list(scores) for scores in found.values()] == [[], ["soup"]]
+
+
 def test_an_export_is_scored_as_the_store_is(store: Path, data: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")

@@ -105,6 +105,15 @@ def _refuse_unknown(sets: dict[str, tuple[bool, list[Example]]], domains: list[s
             raise InputError(error.what, fix=f"{error.fix}; data of no learned domain is given as PATH, without a name")
 
 
+def _refuse_untold(sets: dict[str, tuple[bool, list[Example]]], number: int, domains: list[str]) -> None:
+    for name in sets:
+        if name not in domains:
+            raise InputError(
+                f"version {number} must be told the domain of each set, and {name!r} is none it has learned",
+                fix=f"give NAME=PATH; it knows {', '.join(domains)}",
+            )
+
+
 def _score_export(
     folder: Path, sets: dict[str, tuple[bool, list[Example]]], threads: int | None
 ) -> dict[int, dict[str, Any]]:
@@ -151,6 +160,8 @@ def _score_store(
             progress.begin(f"opening version {number}", None)
             predictor = Predictor.open(opened, number, device)
             told = predictor.learner.config.scenario is Scenario.TIL
+            if told:
+                _refuse_untold(sets, number, opened.domains() if every else predictor.domains)
             counted = {}
             for name, (_, examples) in sets.items():
                 progress.begin(f"version {number}: testing {name}", len(examples))
