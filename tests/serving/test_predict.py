@@ -124,6 +124,26 @@ def test_what_is_wrong_is_said_with_its_place(client: TestClient, body: object, 
     assert any(str(entry["where"]).startswith(where) for entry in answer.json()["error"]["details"]), answer.text
 
 
+@pytest.mark.parametrize(
+    ("aspect", "where"),
+    [
+        ("", "inputs.0.aspects.1"),
+        (4, "inputs.0.aspects.1"),
+        ("  ", "inputs.0.aspects.1"),
+        ({"start": 0, "end": "x"}, "inputs.0.aspects.1.end"),
+        ({"start": 0}, "inputs.0.aspects.1.end"),
+    ],
+)
+def test_a_wrong_aspect_is_told_once_and_by_the_names_of_the_api(
+    client: TestClient, aspect: object, where: str
+) -> None:
+    answer = client.post("/v1/predict", json={"inputs": [{"sentence": "a", "aspects": ["a", aspect]}]})
+    assert answer.status_code == 422
+    details = answer.json()["error"]["details"]
+    assert [entry["where"] for entry in details] == [where]
+    assert ("white space" in details[0]["problem"]) == (aspect == "  ")
+
+
 def test_lone_surrogates_and_nul_are_refused(client: TestClient) -> None:
     for text in (r"\ud83d", r"a\u0000b"):
         content = f'{{"inputs": [{{"sentence": "{text}", "aspects": ["a"]}}]}}'

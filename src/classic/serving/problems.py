@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 
 from classic.errors import BusyError, ClassicError, DataError, DiskError, InputError
 from classic.files import disk_error, is_disk_error
+from classic.serving.requests import A_SPAN, A_TERM, NOT_BLANK
 
 log = logging.getLogger("classic.serving")
 
@@ -145,8 +146,10 @@ def _from_validation(error: RequestValidationError) -> ApiError:
     details = []
     for entry in error.errors()[:100]:
         # A location may hold names the client made up; what follows the first few known parts is left out.
-        place = [str(part) for part in entry["loc"] if part != "body"]
+        place = [str(part) for part in entry["loc"] if part not in ("body", A_TERM, A_SPAN)]
         if entry["type"] in ("extra_forbidden", "json_invalid"):
             place = place[:-1]
-        details.append(detail(_QUOTED.sub("", str(entry["msg"])), where=".".join(place) or None))
+        blank = entry.get("ctx", {}).get("pattern") == NOT_BLANK
+        problem = "nothing but white space" if blank else _QUOTED.sub("", str(entry["msg"]))
+        details.append(detail(problem, where=".".join(place) or None))
     return invalid("the request is not as the API describes it", fix="see details and /openapi.json", details=details)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from classic.data.readers.row import MAX_TEXT
 
 MOST_INPUTS, MOST_ASPECTS, MOST_IN_ALL, MOST_EXPLAINED = 256, 64, 1024, 16
 MOST_SENTENCES, MOST_SUMMARISED = 2048, 20_000
 LEAST_CONFIDENCE = 0.5
+NOT_BLANK = r"\S"
+A_TERM, A_SPAN = "a term", "a span"
+"""How an aspect is read; errors leave it out of the place they name."""
 
 
 def _plain(text: str) -> str:
@@ -26,9 +29,9 @@ def _printable(text: str) -> str:
     return text
 
 
-Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S"), AfterValidator(_plain)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=NOT_BLANK), AfterValidator(_plain)]
 DomainName = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
-Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S"), AfterValidator(_plain)]
+Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=NOT_BLANK), AfterValidator(_plain)]
 Place = Annotated[int, Field(ge=0, le=MAX_TEXT, strict=True)]
 Polarities = Literal["positive", "negative", "neutral"]
 
@@ -44,11 +47,18 @@ class Span(_Request):
     end: Place
 
 
+def _kind(aspect: object) -> str:
+    return A_SPAN if isinstance(aspect, dict | Span) else A_TERM
+
+
+Aspect = Annotated[Annotated[Text, Tag(A_TERM)] | Annotated[Span, Tag(A_SPAN)], Discriminator(_kind)]
+
+
 class PredictInput(_Request):
     """A sentence and its aspects; a text of any number of sentences where they are to be found."""
 
     sentence: Text
-    aspects: Annotated[list[Text | Span], Field(min_length=1, max_length=MOST_ASPECTS)] | None = None
+    aspects: Annotated[list[Aspect], Field(min_length=1, max_length=MOST_ASPECTS)] | None = None
 
 
 class PredictRequest(_Request):
