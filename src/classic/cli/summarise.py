@@ -117,7 +117,7 @@ def _open(own: Path | None, version: int | None, threads: int | None, device: st
 def _tell(found: Survey) -> None:
     """What was taken for what, before the work begins: a wrong guess is seen at once."""
     columns = found.columns
-    parts = [f"reviews from column {columns.text!r}"]
+    parts = [f"review{'' if found.reviews == 1 else 's'} from column {columns.text!r}"]
     parts += [f"dates from {columns.date!r}"] if columns.date else []
     parts += [f"products from {columns.product!r}"] if columns.product else []
     typer.echo(f"{found.reviews:,} {', '.join(parts)}", err=True)

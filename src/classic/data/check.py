@@ -161,7 +161,9 @@ def _class_findings(name: str, counts: Sequence[SplitCount]) -> Iterator[Finding
             yield Finding("empty-split", severity, name, split, None, "the split has no examples")
             continue
         if len(classes) == 1:
-            message = f"all examples are {classes[0]}; accuracy says nothing here"
+            learns = split in ("train", "all")  # `check_task` will refuse it
+            useless = "a domain is learned from two polarities at least" if learns else "accuracy says nothing here"
+            message = f"all examples are {classes[0]}; {useless}"
             yield Finding("one-class", "warning", name, split, None, message)
         if unlearned := [each for each in classes if each not in learned]:
             message = f"{', '.join(unlearned)} never occurs in training"

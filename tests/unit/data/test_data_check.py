@@ -52,6 +52,12 @@ def test_classes() -> None:
     assert ("empty-split", "error", "train") in kinds(Task("t", ()))
 
 
+def test_training_of_one_polarity_is_said_to_be_refused_by_learn() -> None:
+    one = (Example("a lid", "lid", P), Example("a pan", "pan", P))
+    told = {each.split: each.message for each in check(Task("t", one, (), one)).findings if each.kind == "one-class"}
+    assert "from two polarities" in told["train"] and "accuracy says nothing" in told["test"]
+
+
 def test_a_polarity_that_training_lacks_is_said_with_what_follows_and_is_no_warning() -> None:
     report = check(Task("t", *3 * [(Example("a lid", "lid", P), Example("a pan", "pan", N))]))
     told = [finding for finding in report.findings if finding.kind == "missing-class"]

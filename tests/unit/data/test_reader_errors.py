@@ -163,6 +163,22 @@ def test_an_unknown_label_lists_the_accepted_ones_and_hides_long_values(tmp_path
     assert "private" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("label", "told"), [("great", False), ("1", True), ("4.5", True), ("-2", True)])
+def test_only_a_number_is_told_what_numbers_mean(tmp_path: Path, label: str, told: bool) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text(H + f"a lid,lid,{label}\n")
+    with pytest.raises(DataError) as caught:
+        read_examples(file)
+    assert ("--stars" in str(caught.value)) == told
+
+
+def test_a_file_of_plain_reviews_is_told_who_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "reviews.txt"
+    file.write_text("The lid fits.\n")
+    with pytest.raises(DataError, match="classic find"):
+        read_examples(file, labelled=False)
+
+
 @pytest.mark.parametrize("kind", ["missing", "folder", "bad zip", "bare zip", "no member"])
 def test_files_that_cannot_be_opened(tmp_path: Path, kind: str) -> None:
     archive = tmp_path / "reviews.zip"

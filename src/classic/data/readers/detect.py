@@ -65,7 +65,7 @@ def detect(source: Source) -> str:
     raise Place(source.path, 1, 1).error(
         "the format is not recognised",
         expected=f"one of {', '.join(FORMATS)}",
-        fix="the simplest is CSV with the header sentence,aspect,polarity",
+        fix="the simplest is CSV with the header sentence,aspect,polarity; reviews without aspects are for `classic find`",
     )
 
 

@@ -29,6 +29,7 @@ WORD_LABELS: Mapping[str, Polarity] = {
 
 _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
 _MOST_NAMED = 20  # columns that an error lists
+_NUMBER = re.compile(r"\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*")
 _WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
 
 
@@ -169,11 +170,16 @@ def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[
             "the polarity is missing", expected=f"one of {', '.join(labels)}", fix="add the label"
         )
     close = get_close_matches(value.strip().casefold(), labels, n=1, cutoff=0.75) if isinstance(value, str) else []
+    fix = "write the label as a word"
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        fix += (
+            "; numbers mean different things in different data sets; for a table file, --stars 2:4 tells the command line "
+            "what they mean"
+        )
     raise where("polarity").error(
         f"unknown label {_shown(value)}" + (f", did you mean {close[0]!r}?" if close else ""),
         expected=f"one of {', '.join(labels)}",
-        fix="write the label as a word; numbers mean different things in different data sets; for a table "
-        "file, --stars 2:4 tells the command line what they mean",
+        fix=fix,
     )
 
 
