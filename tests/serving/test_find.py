@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from classic.prediction.predictor import Predictor
 from classic.runtime.sentences import Mark
+from classic.summary.columns import choose_columns
 
 from .conftest import Serve
 
@@ -157,6 +158,19 @@ def test_a_summary_of_what_was_found(client: TestClient, monkeypatch: pytest.Mon
     assert made["csv"].splitlines()[1].startswith("lens,")
     plain = post(client, "/v1/summary", {"title": "a", "source": "r.csv", "rows": rows(3)})["summary"]
     assert plain["period_unit"] is None and plain["aspects"] == [] and plain["rare"] == {"names": 1, "mentions": 3}
+
+
+def test_columns_of_a_table_are_those_that_summarise_finds(client: TestClient) -> None:
+    names = ["no", "When", "branch", "verbatim", "Feature", "Star", "branch"]
+    cells = [[str(n), f"{1 + n:02}.05.2024", "AB"[n % 2], "It is good.", "lens", "5", ""] for n in range(12)]
+    found = post(client, "/v1/columns", {"columns": names, "rows": cells})
+    chosen = choose_columns([dict(zip(names[:-1], row, strict=False)) for row in cells])
+    assert (chosen.text, chosen.date, chosen.product) == ("verbatim", "When", "branch")
+    assert found == {"sentence": 3, "aspect": 4, "polarity": 5, "date": 1, "product": 2}
+    nothing = dict.fromkeys(found)
+    assert post(client, "/v1/columns", {"columns": ["a", "a"], "rows": []}) == nothing
+    assert post(client, "/v1/columns", {"columns": ["a"], "rows": [["1", "2"], []]}) == nothing
+    post(client, "/v1/columns", {"columns": [], "rows": []}, 422)
 
 
 def test_one_summary_at_a_time(client: TestClient) -> None:

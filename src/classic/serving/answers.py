@@ -71,6 +71,14 @@ class SummaryAnswer(BaseModel):
     csv: str
 
 
+class ColumnsAnswer(BaseModel):
+    sentence: int | None
+    aspect: int | None
+    polarity: int | None
+    date: int | None
+    product: int | None
+
+
 class ExampleReview(BaseModel):
     domain: str
     subject: str

@@ -51,6 +51,7 @@ _COMPUTED = frozenset({"/v1/predict", "/v1/find"})  # refused while too much wai
 _CAPS = {
     "/v1/predict": PREDICT_BYTES,
     "/v1/find": PREDICT_BYTES,
+    "/v1/columns": PREDICT_BYTES,
     "/v1/summary": SUMMARY_BYTES,
     "/v1/teach": TEACH_BYTES,
     "/v1/teach/check": TEACH_BYTES,

@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from classic.data.readers.row import MAX_TEXT
+from classic.summary.columns import SAMPLE
 
 MOST_INPUTS, MOST_ASPECTS, MOST_IN_ALL, MOST_EXPLAINED = 256, 64, 1024, 16
 MOST_SENTENCES, MOST_SUMMARISED = 2048, 20_000
+MOST_COLUMNS = 1024
 LEAST_CONFIDENCE = 0.5
 NOT_BLANK = r"\S"
 A_TERM, A_SPAN = "a term", "a span"
@@ -112,6 +114,13 @@ class SummaryRequest(_Request):
     title: Annotated[Cell, Field(min_length=1)]
     source: Annotated[Cell, Field(min_length=1)]
     rows: Annotated[list[SummaryRow], Field(min_length=1, max_length=MOST_SUMMARISED)]
+
+
+class ColumnsRequest(_Request):
+    """The head of a table: the names of its columns, and its first rows, a cell for each column."""
+
+    columns: Annotated[list[Cell], Field(min_length=1, max_length=MOST_COLUMNS)]
+    rows: Annotated[list[Annotated[list[Cell], Field(max_length=MOST_COLUMNS)]], Field(max_length=SAMPLE)]
 
 
 class PublishRequest(_Request):

@@ -1,4 +1,4 @@
-"""Routes of *Try* and *Overview*: aspects that the model finds itself, and what many of them say together."""
+"""Routes of *Try* and *Overview*: aspects that the model finds, what many say together, which column of a file is what."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from classic.data.readers.columns import FIELD_NAMES, unique_names
 from classic.runtime.sentences import unescaped
-from classic.serving.answers import PredictAnswer, SummaryAnswer
+from classic.serving.answers import ColumnsAnswer, PredictAnswer, SummaryAnswer
 from classic.serving.problems import overloaded
-from classic.serving.requests import FindRequest, FoundAspect, SummaryRequest
+from classic.serving.requests import ColumnsRequest, FindRequest, FoundAspect, SummaryRequest
 from classic.serving.routes import NeedsToken, TheService, answers, unless_gone
 from classic.serving.routes_predict import check_domain, found_answers, must_find
-from classic.summary.columns import Columns
+from classic.summary.columns import Columns, column_called, date_column, product_column, text_column
 from classic.summary.counting import describe
 from classic.summary.nearness import nearness
 from classic.summary.page import render_page
@@ -28,6 +29,10 @@ from classic.summary.writing import to_csv, to_dict
 from classic.types import Found, Polarity, Prediction, Probabilities
 
 router = APIRouter(tags=["try"])
+
+ASPECT = (*FIELD_NAMES["aspect"], "target", "feature", "topic")
+POLARITY = (*FIELD_NAMES["polarity"], "stars", "star", "rating", "score")
+"""What columns are called that may be these; the reader of the page decides."""
 
 _SUMMARY_SECONDS = 60.0
 
@@ -70,6 +75,29 @@ async def summary(asked: SummaryRequest, request: Request, service: TheService) 
         work = asyncio.to_thread(_summarise, asked, describe(predictor))
         made = await unless_gone(request, work, time.monotonic() + _SUMMARY_SECONDS)
     return Response(status_code=499) if made is None else JSONResponse({"version": predictor.version} | made)
+
+
+@router.post(
+    "/v1/columns",
+    response_model=ColumnsAnswer,
+    responses=answers(400, 401, 408, 413, 415, 422),
+    dependencies=[NeedsToken],
+)
+def columns(asked: ColumnsRequest) -> dict[str, int | None]:
+    """Which columns of a table are probably what, counted from 0: as `classic summarise` finds them."""
+    names = unique_names(asked.columns)
+    rows = [dict[str, object](zip(names, row, strict=False)) for row in asked.rows]
+    text = text_column(rows, names)
+    rest = [name for name in names if name != text]
+    date = date_column(rows, rest)
+    found = {
+        "sentence": text,
+        "aspect": column_called(ASPECT, rest),
+        "polarity": column_called(POLARITY, rest),
+        "date": date,
+        "product": product_column(rows, [name for name in rest if name != date]),
+    }
+    return {field: None if name is None else names.index(name) for field, name in found.items()}
 
 
 def _summarise(asked: SummaryRequest, model: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ PRODUCT = (
     *("model", "brand", "hotel", "restaurant", "business", "business id", "store", "branch", "location", "place"),
     *("app", "course", "title"),
 )
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_BETWEEN = re.compile("[^a-z0-9]+")  # the words of a name
 _MEAN_LENGTH = 20  # characters that the texts of a column without a known name have at least
 _DATED = 0.8  # share of cells that must be dates
 
@@ -61,21 +61,46 @@ def choose_columns(
     for given in filter(None, (text, date, product)):
         if given not in names:
             raise unknown_name("column", given, names)
-    chosen = text or _by_name(names, TEXT) or _longest(rows, names)
+    chosen = text or text_column(rows, names)
     if chosen is None:
         raise InputError("no column has reviews in it", fix=f"say which it is: --text with one of {', '.join(names)}")
     rest = [name for name in names if name != chosen]
     if date is None:
-        dated = [name for name in rest if _share_of_dates(rows, name) >= _DATED]
-        date = _by_name(dated, DATE) or next((name for name in dated if _spelt_out(rows, name)), None)
+        date = date_column(rows, rest)
     if product is None:
-        product = _by_name([name for name in rest if name != date and _repeats(rows, name)], PRODUCT)
+        product = product_column(rows, [name for name in rest if name != date])
     return Columns(chosen, date or None, product or None)
 
 
-def _by_name(names: Sequence[str], known: Sequence[str]) -> str | None:
-    plain = {" ".join(_WORDS.findall(name)).casefold(): name for name in reversed(names)}
-    return next((plain[name] for name in known if name in plain), None)
+def text_column(rows: Sequence[dict[str, object]], names: Sequence[str]) -> str | None:
+    """The column of the reviews: one with a name that is known, or that with the longest texts."""
+    return column_called(TEXT, names) or _longest(rows, names)
+
+
+def date_column(rows: Sequence[dict[str, object]], names: Sequence[str]) -> str | None:
+    """A column with dates in it, if possible one with a name that is known."""
+    dated = [name for name in names if _share_of_dates(rows, name) >= _DATED]
+    return column_called(DATE, dated) or next((name for name in dated if _spelt_out(rows, name)), None)
+
+
+def product_column(rows: Sequence[dict[str, object]], names: Sequence[str]) -> str | None:
+    """A column with the name of a product, with values that come more than once."""
+    return column_called(PRODUCT, [name for name in names if _repeats(rows, name)])
+
+
+def column_called(known: Sequence[str], names: Sequence[str]) -> str | None:
+    """The name that is the earliest of those known, however its words are written.
+
+    >>> column_called(("review text", "text"), ["id", "text", "ReviewText"])
+    'ReviewText'
+    """
+    written = {_plain(name): name for name in reversed(names)}
+    return next((written[_plain(name)] for name in known if _plain(name) in written), None)
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: reviewText, review_text and reviewtext are one."""
+    return _BETWEEN.sub("", name.casefold())
 
 
 def _longest(rows: Sequence[dict[str, object]], names: Sequence[str]) -> str | None:

@@ -139,8 +139,17 @@ def test_fewer_reviews_are_taken_evenly_and_reading_can_be_stopped(page: Page) -
     expect(page.get_by_text("Stopped: 16 of 200 reviews read.")).to_be_visible()
 
 
+def test_columns_are_found_by_name_and_content_as_the_command_finds_them(page: Page) -> None:
+    rows = [f"{n},The lens is good; and sharp.,{1 + n:02}.05.2024,{'AB'[n % 2]}" for n in range(12)]
+    choose(page, "shop.csv", "\n".join(["no,Review Text,When,Product-ID", *rows]))
+    expect(page.locator("#gather-sentence")).to_have_value("1")
+    expect(page.locator("#gather-date")).to_have_value("2")
+    expect(page.locator("#gather-product")).to_have_value("3")
+
+
 def test_dates_that_cannot_be_read_are_counted(page: Page) -> None:
-    choose(page, "dated.csv", "review,date\n" + "The lens is good.,2024-05-01\nThe lens is bad.,soon\n" * 3)
+    days = [f"The lens is good.,2024-05-{day:02}\n" for day in range(1, 13)]
+    choose(page, "dated.csv", "review,date\n" + "".join(days) + "The lens is bad.,soon\n" * 3)
     page.get_by_role("button", name="Read them").click()
     expect(page.get_by_text("3 reviews without a date that could be read.")).to_be_visible()
 

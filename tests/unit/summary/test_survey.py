@@ -95,6 +95,12 @@ def test_columns_are_found_by_name_and_by_what_is_in_them(tmp_path: Path) -> Non
     assert nothing.periods is None and nothing.products == ()
 
 
+@pytest.mark.parametrize("name", ["reviewText", "review_text", "reviewtext", "REVIEW TEXT"])
+def test_the_words_of_a_name_may_be_written_in_any_way(tmp_path: Path, name: str) -> None:
+    found = survey(write(tmp_path / "r.csv", ["note", name], [["The lens is good, and very sharp indeed.", "Good."]]))
+    assert found.columns.text == name
+
+
 def test_a_text_column_without_a_known_name_is_the_longest(tmp_path: Path) -> None:
     found = survey(write(tmp_path / "r.csv", ["a", "b"], [["x", "The lens is good, and very sharp indeed."]] * 3))
     assert found.columns.text == "b"

@@ -4,7 +4,7 @@ import { askPatiently, call } from "./api.js";
 import { byId, h, put } from "./dom.js";
 import { count, roughly } from "./format.js";
 import { mappingForm } from "./mapping.js";
-import { asCsv, OLD, parseTable, textOf } from "./table.js";
+import { asCsv, guessColumns, OLD, parseTable, textOf } from "./table.js";
 import { save, sorry } from "./talk.js";
 
 const TOGETHER = 32; // rows in a request
@@ -28,7 +28,7 @@ export function makeBulk(place, domain) {
       const { text, old } = await textOf(file);
       const table = parseTable(text);
       const submit = `Answer ${count(table.rows.length, "row")}`;
-      put(work, h("h3", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, mappingForm(table, { labelled: false, submit }, (rows) => answer(file, table.columns, rows)));
+      put(work, h("h3", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, mappingForm(table, await guessColumns(table), { labelled: false, submit }, (rows) => answer(file, table.columns, rows)));
     } catch (problem) {
       put(work, sorry({ code: "file", message: `The file ${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a row for each review and aspect" }));
     }

@@ -2,7 +2,6 @@
 
 import { h, put } from "./dom.js";
 import { POLARITIES } from "./format.js";
-import { guessColumn } from "./table.js";
 
 const MOST_VALUES = 12; // different labels that can be told one by one
 const FIXED = "fixed"; // one aspect for all rows
@@ -13,19 +12,19 @@ let forms = 0;
 /**
  * A form over a table.
  * @param {{columns, rows}} table  what parseTable gave
+ * @param {object} guess  what guessColumns gave
  * @param {{labelled: boolean, submit: string}} wanted  whether rows have a polarity, and what the button says
  * @param {(rows: object[]) => void} onRows  told {line, sentence, aspect, polarity, start, end} of every row, `cells` as they stood
  */
-export function mappingForm(table, { labelled, submit }, onRows) {
+export function mappingForm(table, guess, { labelled, submit }, onRows) {
   const id = `mapping-${++forms}`;
   const field = (name, label, ...inputs) => h("div", { class: "field" }, h("label", { for: `${id}-${name}` }, label), inputs);
   const choice = (name, more = []) => {
-    const guess = guessColumn(table.columns, name);
-    const options = table.columns.map((column, number) => h("option", { value: String(number), selected: number === guess }, column));
-    return h("select", { id: `${id}-${name}`, required: true }, h("option", { value: "", disabled: true, selected: guess < 0 && !more.length }, "choose a column"), options, more);
+    const options = table.columns.map((column, number) => h("option", { value: String(number), selected: number === guess[name] }, column));
+    return h("select", { id: `${id}-${name}`, required: true }, h("option", { value: "", disabled: true, selected: guess[name] === null && !more.length }, "choose a column"), options, more);
   };
   const fixed = h("input", { id: `${id}-fixed`, type: "text", maxlength: "200", autocomplete: "off", placeholder: "coffee machine", "aria-label": "The aspect of all rows" });
-  const none = guessColumn(table.columns, "aspect") < 0;
+  const none = guess.aspect === null;
   const sentence = choice("sentence");
   const aspect = choice("aspect", [h("option", { value: FIXED, selected: none }, "the same in all rows:")]);
   const polarity = labelled ? choice("polarity") : null;

@@ -6,7 +6,7 @@ import { byId, h, put, show } from "./dom.js";
 import { count, roughly } from "./format.js";
 import { status } from "./status.js";
 import { summaryView } from "./summary.js";
-import { guessColumn, OLD, parseTable, textOf } from "./table.js";
+import { guessColumns, OLD, parseTable, textOf } from "./table.js";
 import { save, sorry } from "./talk.js";
 import { slice } from "./words.js";
 
@@ -56,19 +56,18 @@ async function take(file) {
   try {
     const { text, old } = await textOf(file);
     const table = parseTable(text, file.name);
-    put(place, h("h2", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, form(file, table));
+    put(place, h("h2", {}, file.name), old ? h("p", { class: "hint" }, OLD) : null, form(file, table, await guessColumns(table)));
   } catch (problem) {
     put(place, sorry({ code: "file", message: `The file ${file.name} cannot be read: ${problem.message}`, fix: "take a CSV, TSV or JSONL file with a review in each row" }));
   }
 }
 
 /** Which column is what, and how many reviews to read. */
-function form(file, { columns, rows }) {
+function form(file, { columns, rows }, guess) {
   const choice = (name, label, none) => {
-    const guess = guessColumn(columns, name);
     const select = h("select", { id: `gather-${name}`, required: none === null },
-      none === null ? h("option", { value: "", disabled: true, selected: guess < 0 && columns.length > 1 }, "choose a column") : h("option", { value: "", selected: guess < 0 }, none),
-      columns.map((column, number) => h("option", { value: String(number), selected: number === guess || (none === null && columns.length === 1) }, column)));
+      none === null ? h("option", { value: "", disabled: true, selected: guess[name] === null && columns.length > 1 }, "choose a column") : h("option", { value: "", selected: guess[name] === null }, none),
+      columns.map((column, number) => h("option", { value: String(number), selected: number === guess[name] || (none === null && columns.length === 1) }, column)));
     return [select, h("div", { class: "field" }, h("label", { for: select.id }, label), select)];
   };
   const [text, textField] = choice("sentence", "Review", null);

@@ -6,7 +6,7 @@ import { h, put } from "./dom.js";
 import { classes, count } from "./format.js";
 import { mappingForm } from "./mapping.js";
 import { goodRows, mendingForm } from "./rows.js";
-import { parseTable } from "./table.js";
+import { guessColumns, parseTable } from "./table.js";
 import { busy, sentence, sorry } from "./talk.js";
 
 const MOST = 50; // rows mended at a time
@@ -50,7 +50,7 @@ export function makePreview(place, onStart) {
     const title = h("h2", { tabindex: "-1" }, file.name);
     const table = !changed && (report.file_error || report.bad) ? await asTable(file) : null;
     const unread = table && (report.count === 0 || report.bad === report.count); // then the columns are probably others
-    const mapping = table ? mappingForm(table, { labelled: true, submit: "Look at the rows" }, checkRows) : null;
+    const mapping = table ? mappingForm(table, await guessColumns(table), { labelled: true, submit: "Look at the rows" }, checkRows) : null;
     put(place, title,
       unread ? h("p", { class: "note", role: "status" }, "Its columns are not the usual ones (sentence, aspect, polarity). Say which is what, and it can be taught.") : summary(report),
       report.file_error && !unread ? fileError(report.file_error) : null,

@@ -1,15 +1,12 @@
 // Tables of other people: CSV with any delimiter, TSV, JSON lines; as columns and rows of text.
 
-const DELIMITERS = [",", ";", "\t", "|"];
+import { call } from "./api.js";
+import { slice } from "./words.js";
 
-/** What a column may be called, besides what the reader chooses. */
-const NAMES = {
-  sentence: ["sentence", "text", "review", "comment", "body", "content", "review_text", "review text", "reviewtext", "review_body", "feedback"],
-  aspect: ["aspect", "term", "target", "feature", "topic"],
-  polarity: ["polarity", "label", "sentiment", "stars", "star", "rating", "score"],
-  date: ["date", "review_date", "review date", "reviewdate", "created", "created_at", "timestamp", "time", "datetime", "day", "month", "reviewtime", "unixreviewtime", "submitted_at", "published_at"],
-  product: ["product", "product_name", "product name", "product_title", "item", "item_name", "product_id", "productid", "asin", "sku", "model", "brand", "hotel", "restaurant", "store", "branch", "location", "place"],
-};
+const DELIMITERS = [",", ";", "\t", "|"];
+const LOOKED_AT = 200; // rows by which columns are told apart
+const CELLS = 5000; // of them all
+const LONGEST = 60; // characters of such a cell
 
 /** The text of a file, and whether it is in the old encoding of Windows, as programs there often save CSV. */
 export async function textOf(file) {
@@ -94,10 +91,18 @@ function* readRecords(text, delimiter) {
   }
 }
 
-/** The number of the column that a field probably stands in, or -1. */
-export function guessColumn(columns, field) {
-  const plain = columns.map((name) => name.toLowerCase());
-  return NAMES[field].map((name) => plain.indexOf(name)).find((place) => place >= 0) ?? -1;
+/**
+ * The numbers of the columns that are probably {sentence, aspect, polarity, date, product}, or null each. The service tells them
+ * by names and contents, as the command line does; if it does not, the reader chooses.
+ */
+export async function guessColumns({ columns, rows }) {
+  const head = rows.slice(0, Math.min(LOOKED_AT, Math.ceil(CELLS / columns.length)));
+  const body = { columns, rows: head.map(({ cells }) => cells.map((cell) => slice(cell.trim(), 0, LONGEST))) };
+  try {
+    return await call("/v1/columns", { body });
+  } catch {
+    return { sentence: null, aspect: null, polarity: null, date: null, product: null };
+  }
 }
 
 /** Rows of text as CSV. A cell that a spreadsheet would take for a formula is made harmless. */
