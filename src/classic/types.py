@@ -75,23 +75,26 @@ def example_about(sentence: str, aspect: str | tuple[int, int]) -> Example:
     >>> example_about("Soft bed, noisy lift.", (16, 20)).aspect
     'lift'
     """
-    if not isinstance(sentence, str) or not isinstance(aspect, str | tuple):
-        wrong = aspect if isinstance(sentence, str) else sentence
-        raise InputError(
-            f"a value of type {type(wrong).__name__} is no {'aspect' if isinstance(sentence, str) else 'sentence'}",
-            fix="give the sentence as text, and an aspect as text or as its span (start, end)",
-        )
-    _refuse_halves(sentence, "sentence")
-    if isinstance(aspect, tuple):
-        span = as_span(aspect)
-        if span is None:
-            raise InputError(f"{aspect!r} is no span", fix="give two whole numbers: (start, end)")
-        _refuse_span(sentence, *span)
+    if isinstance(sentence, str) and isinstance(aspect, tuple):
+        _refuse_halves(sentence, "sentence")
+        span = _span_in(sentence, aspect)
         return Example(sentence, sentence[slice(*span)], None, span)
-    if not aspect.strip() or not sentence.strip():
-        raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
-    _refuse_halves(aspect, "aspect")
+    _refuse_texts(sentence, aspect)
     return Example(sentence, aspect)
+
+
+def checked(example: Example) -> Example:
+    """An example that somebody made, its span as whole numbers; refuses what cannot be meant, as `example_about` does."""
+    _refuse_texts(example.sentence, example.aspect)
+    if example.span is None:
+        return example
+    span = _span_in(example.sentence, example.span)
+    if example.sentence[slice(*span)].casefold() != example.aspect.casefold():
+        raise InputError(
+            f"characters {span[0]} to {span[1]} of the sentence are not the aspect",
+            fix="count characters from 0, the end exclusive; or leave the span out",
+        )
+    return Example(example.sentence, example.aspect, example.polarity, span)
 
 
 def as_span(value: object) -> tuple[int, int] | None:
@@ -107,6 +110,27 @@ def as_span(value: object) -> tuple[int, int] | None:
     ):
         return None
     return int(start), int(end)
+
+
+def _span_in(sentence: str, given: object) -> tuple[int, int]:
+    span = as_span(given)
+    if span is None:
+        raise InputError(f"{given!r} is no span", fix="give two whole numbers: (start, end)")
+    _refuse_span(sentence, *span)
+    return span
+
+
+def _refuse_texts(sentence: object, aspect: object) -> None:
+    if not isinstance(sentence, str) or not isinstance(aspect, str):
+        wrong = aspect if isinstance(sentence, str) else sentence
+        raise InputError(
+            f"a value of type {type(wrong).__name__} is no {'aspect' if isinstance(sentence, str) else 'sentence'}",
+            fix="give the sentence as text, and an aspect as text or as its span (start, end)",
+        )
+    if not aspect.strip() or not sentence.strip():
+        raise InputError("an empty sentence or aspect cannot be judged", fix="give both")
+    _refuse_halves(sentence, "sentence")
+    _refuse_halves(aspect, "aspect")
 
 
 def _refuse_span(sentence: str, start: int, end: int) -> None:

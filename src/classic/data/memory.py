@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from classic.data.readers.row import BadRow, Row, match_fields, read_row, require_fields
+from classic.data.readers.row import WORD_LABELS, BadRow, Row, match_fields, parse_polarity, read_row, require_fields
 from classic.data.readers.source import Place
 from classic.errors import MOST_SHOWN, DataError, InputError, several
-from classic.types import Example, as_span
+from classic.types import Example, as_span, checked
 
 NAME = "the data"
 _NOTHING = ("NAType", "NaTType")  # pandas is not imported for them
@@ -162,10 +163,16 @@ def _read(fields: dict[str, object], number: int, labelled: bool) -> Row | BadRo
 
 
 def _checked(example: Example, number: int, labelled: bool) -> Row | BadRow:
-    if labelled and example.polarity is None:
-        error = Place(NAME, number).error("the polarity is missing", fix="add the label")
+    place = Place(NAME, number)
+    try:
+        polarity = parse_polarity(example.polarity, labelled, lambda _: place, WORD_LABELS)
+        if polarity is not example.polarity:
+            example = replace(example, polarity=polarity)
+        return Row(checked(example), number)
+    except DataError as error:
         return BadRow(error, number)
-    return Row(example, number)
+    except InputError as error:
+        return BadRow(place.error(error.what, fix=error.fix), number)
 
 
 def _offsets(span: object, place: Place) -> tuple[int, int]:

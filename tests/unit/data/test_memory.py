@@ -121,12 +121,24 @@ def test_what_is_no_list_of_rows_is_refused(data: object) -> None:
         ({"sentence": "a lid", "aspects": "lid"}, "no list"),
         (("a lid", "lid", float("nan")), "value of type float|polarity is missing|unknown label"),
         (Example("a lid", "lid"), "polarity is missing"),
+        (Example("a lid", "lid", "so"), "unknown label 'so'"),  # type: ignore[arg-type]
+        (Example("", "lid", Polarity.POSITIVE), "empty sentence or aspect"),
+        (Example("a lid", 5, Polarity.POSITIVE), "type int is no aspect"),  # type: ignore[arg-type]
+        (Example("a lid", "lid", Polarity.POSITIVE, (2, 99)), "outside the sentence"),
+        (Example("a lid", "lid", Polarity.POSITIVE, (0, 3)), "not the aspect"),
+        (Example("a lid", "lid", Polarity.POSITIVE, (2, "5")), "is no span"),  # type: ignore[arg-type]
+        (Example("a \ud83d lid", "lid", Polarity.POSITIVE), "half a surrogate pair"),
     ],
 )
 def test_a_wrong_row_gets_our_error_with_its_number(row: object, what: str) -> None:
     with pytest.raises(DataError, match=what) as caught:
         to_examples([("a lid", "lid", "+"), row])
     assert caught.value.line == 2
+
+
+def test_an_example_is_read_as_a_row_is() -> None:
+    given = Example("a lid", "LID", "positive", [2, 5])  # type: ignore[arg-type]
+    assert to_examples([given]) == [Example("a lid", "LID", Polarity.POSITIVE, (2, 5))]
 
 
 def test_all_wrong_rows_are_told() -> None:

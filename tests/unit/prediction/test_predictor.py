@@ -235,6 +235,14 @@ def test_all_bad_rows_are_told_at_once(predictor: Predictor) -> None:
         predictor.predict([SENTENCE])
 
 
+@pytest.mark.parametrize("example", [Example("", ""), Example(SENTENCE, "screen", None, (4, 900))])
+def test_an_example_that_cannot_be_meant_is_refused(predictor: Predictor, example: Example) -> None:
+    with pytest.raises(DataError, match="the data:2"):
+        predictor.predict([(SENTENCE, "screen"), example])
+    with pytest.raises(DataError, match="the data:1"):
+        list(predictor.stream([example]))
+
+
 def test_an_answer_is_a_row_of_a_frame(predictor: Predictor) -> None:
     answers = predictor.predict([(SENTENCE, "screen"), (SENTENCE, "lamp")])
     rows = [answer.to_dict() for answer in answers]
