@@ -268,6 +268,13 @@ def test_folders_of_domains_that_were_not_learned_are_scored_together(store: Pat
     assert "two sets are called 'stew'" in told and "rename" in told
 
 
+def test_a_folder_with_a_test_file_alone_is_scored(store: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "stew").mkdir()
+    shutil.copy(data / "soup" / "test.csv", tmp_path / "stew")
+    found = ok("evaluate", store, tmp_path / "stew", "--no-save", "--json", "--threads", 1).json
+    assert set(found["2"]) == {"stew"}
+
+
 def test_a_set_of_no_domain_is_refused_where_the_domain_must_be_told(
     data: Path, recipe: list[str], tmp_path: Path
 ) -> None:

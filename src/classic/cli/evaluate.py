@@ -75,7 +75,7 @@ def evaluate(
 def _read_sets(data: list[str], columns: Columns) -> dict[str, tuple[bool, list[Example]]]:
     """The examples by name, each with whether the name was given as that of a domain."""
     from classic.data import read_examples
-    from classic.data.tasks import split_files
+    from classic.data.tasks import scored_file
 
     sets: dict[str, tuple[bool, list[Example]]] = {}
     for entry in data:
@@ -84,17 +84,13 @@ def _read_sets(data: list[str], columns: Columns) -> dict[str, tuple[bool, list[
         own = file.stem
         if file.is_dir():
             own = file.resolve().name  # many a folder's file is called test
-            files = split_files(file)
-            if "test" not in files:
-                raise InputError(f"{file} has no test file", fix="give the file itself")
-            file = files["test"]
         key = name if separator else own
         if key in sets:
             raise InputError(
                 f"two sets are called {key!r}",
                 fix="rename a file or folder; data of a learned domain is given as NAME=PATH",
             )
-        sets[key] = (bool(separator), read_examples(file, columns=columns))
+        sets[key] = (bool(separator), read_examples(scored_file(file), columns=columns))
     return sets
 
 

@@ -116,7 +116,7 @@ def export(
 
 def _sets(entries: list[str], domains: list[str]) -> dict[str, list[Example]] | None:
     from classic.data import DOMAINS, load_domain, read_examples
-    from classic.data.tasks import split_files
+    from classic.data.tasks import scored_file
     from classic.errors import InputError
 
     sets: dict[str, list[Example]] = {}
@@ -128,11 +128,6 @@ def _sets(entries: list[str], domains: list[str]) -> dict[str, list[Example]] | 
             sets |= {name: list(load_domain(name).test) for name in paper}
             continue
         name, separator, path = entry.partition("=")
-        file = Path(path if separator else entry)
-        if file.is_dir():
-            files = split_files(file)
-            if "test" not in files:
-                raise InputError(f"{file} has no test file", fix="name the file itself")
-            file = files["test"]
+        file = scored_file(path if separator else entry)
         sets[name if separator else str(file)] = list(read_examples(file, labelled=False))
     return sets or None

@@ -86,7 +86,34 @@ def make_task(name: str, data: object, *, seed: int = 0) -> Task:
 
 
 def split_files(folder: str | Path) -> dict[str, Path]:
-    """Finds the files of the splits in a folder, by the beginning of their names; train must be there."""
+    """Finds the files of the splits in a folder, by their names; train must be there."""
+    found = _files_of(folder)
+    if "train" not in found:
+        raise DataError(
+            "no training file in this folder",
+            path=folder,
+            expected="files called train, dev (or valid) and test, with any ending",
+            fix="name the file train.csv, or give a single file instead of a folder",
+        )
+    return {split: found[split] for split in SPLITS if split in found}
+
+
+def scored_file(path: str | Path) -> Path:
+    """The file that a path to labelled data means: of a folder its test file, which need not have others beside it."""
+    if not Path(path).is_dir():
+        return Path(path)
+    found = _files_of(path)
+    if "test" not in found:
+        raise DataError(
+            "no test file in this folder",
+            path=path,
+            expected="a file called test, with any ending",
+            fix="name the file test.csv, or give the file itself",
+        )
+    return found["test"]
+
+
+def _files_of(folder: str | Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in sorted(Path(folder).iterdir()):
         if not file.is_file() or file.name.startswith("."):
@@ -101,14 +128,7 @@ def split_files(folder: str | Path) -> dict[str, Path]:
                         fix="rename or remove one of them",
                     )
                 found[split] = file
-    if "train" not in found:
-        raise DataError(
-            "no training file in this folder",
-            path=folder,
-            expected="files called train, dev (or valid) and test, with any ending",
-            fix="name the file train.csv, or give a single file instead of a folder",
-        )
-    return {split: found[split] for split in SPLITS if split in found}
+    return found
 
 
 def read_split_rows(

@@ -10,6 +10,7 @@ from typing import Any
 from classic.data.marked import spans_of
 from classic.data.memory import to_examples
 from classic.data.readers import read_examples
+from classic.data.tasks import scored_file
 from classic.errors import InputError
 from classic.evaluation.aspects import exact_match
 from classic.evaluation.details import by_class, confusion_matrix, detail, intervals
@@ -80,13 +81,13 @@ def evaluate(
 
     Args:
         model: A predictor, or the folder of a store or an export.
-        data: A file, or rows as `classic.data.to_examples` takes them.
+        data: A file, a folder with a test file, or rows as `classic.data.to_examples` takes them.
         domain: As in `Predictor.predict`.
         batch_size: Examples computed at once.
         on_answer: Told after each answer how many there are.
     """
     predictor = model if isinstance(model, Answering) else open_predictor(model)
-    examples = read_examples(data) if isinstance(data, str | Path) else to_examples(data)
+    examples = read_examples(scored_file(data)) if isinstance(data, str | Path) else to_examples(data)
     return Evaluation(count_answers(predictor, examples, domain, batch_size, on_answer))
 
 

@@ -30,6 +30,7 @@ def test_scores_are_those_of_the_answers(taught_path: Path, toy_tasks: tuple[Tas
     assert 0 <= low <= found.accuracy <= high <= 1
     write_examples(examples, tmp_path / "test.csv")
     assert evaluate(taught_path, tmp_path / "test.csv") == found
+    assert evaluate(predictor, tmp_path) == evaluate(predictor, str(tmp_path)) == found
     assert found.to_dict()["confusion"] == found.confusion
 
 
@@ -41,6 +42,12 @@ def test_an_export_is_evaluated_too(taught_path: Path, toy_tasks: tuple[Task, ..
 
     export_store(Store.open(taught_path), tmp_path / "toy.onnx")
     assert evaluate(tmp_path / "toy.onnx", toy_tasks[0].test) == evaluate(taught_path, toy_tasks[0].test)
+
+
+def test_a_folder_without_a_test_file_is_refused(taught_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.csv").touch()
+    with pytest.raises(InputError, match="no test file in this folder"):
+        evaluate(taught_path, tmp_path)
 
 
 def test_unlabelled_or_no_data_are_refused(taught_path: Path) -> None:
