@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from numbers import Integral
 from pathlib import Path
 
 import torch
@@ -57,7 +58,7 @@ class Predictor(Answering):
     def open(cls, store: Path | str | Store, version: int | None = None, device: str = "cpu") -> Predictor:
         """Opens a store's current version, or another one."""
         opened = store if isinstance(store, Store) else Store.open(store)
-        number = opened.current if version is None else version
+        number = opened.current if version is None else _number(version)
         return cls(load_learner(opened, number, device), number, device)
 
     @property
@@ -141,3 +142,12 @@ class Predictor(Answering):
         for batch in sorted_batches(backbone, examples, batch_size):
             moved = batch.to(self.device)
             yield batch, method.answer(moved, task), backbone.surface(moved)
+
+
+def _number(version: object) -> int:
+    """The number of a version, which notebooks and settings may hold as text."""
+    if isinstance(version, Integral) and not isinstance(version, bool):
+        return int(version)
+    if isinstance(version, str) and version.isascii() and version.isdigit():
+        return int(version)
+    raise InputError(f"version {version!r} is no whole number", fix="give its number, as `classic store list` tells it")

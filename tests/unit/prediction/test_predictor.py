@@ -176,11 +176,19 @@ def test_a_version_can_be_chosen(taught_path: Path, predictor: Predictor) -> Non
     assert first.probabilities != last.probabilities
 
 
+def test_a_version_may_be_given_as_text(taught_path: Path) -> None:
+    assert Predictor.open(taught_path, version="1").version == 1  # type: ignore[arg-type]
+    for wrong in ("first", "", "-1", 1.5, True):
+        with pytest.raises(InputError, match="is no whole number"):
+            Predictor.open(taught_path, version=wrong)  # type: ignore[arg-type]
+
+
 def test_versions_that_cannot_answer_are_refused(taught_path: Path) -> None:
     with pytest.raises(InputError, match="not learned any domain"):
         Predictor.open(taught_path, version=0)
-    with pytest.raises(InputError, match="no version 9"):
-        Predictor.open(taught_path, version=9)
+    for number in (9, -1):
+        with pytest.raises(InputError, match=f"no version {number}"):
+            Predictor.open(taught_path, version=number)
 
 
 def test_an_unknown_domain_is_refused(predictor: Predictor) -> None:
