@@ -17,6 +17,7 @@ from classic.errors import InputError, unknown_name
 
 PresetName = Literal["default", "paper", "authors"]
 Precision = Literal["float32", "bfloat16"]
+_KINDS: dict[type, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 PRESETS: tuple[PresetName, ...] = ("default", "paper", "authors")
 
 C = TypeVar("C")
@@ -80,7 +81,7 @@ def _check(hint: Any, value: Any, where: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
-        raise InputError(f"{where} is {value!r}, a {type(value).__name__}", fix=f"give a {hint.__name__}")
+        raise InputError(f"{where} is {value!r}", fix=f"give {_KINDS.get(hint, f'a value of type {hint.__name__}')}")
     return value
 
 

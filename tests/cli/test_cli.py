@@ -296,7 +296,7 @@ def test_an_export_is_scored_as_the_store_is(store: Path, data: Path, tmp_path: 
     assert there == ok("evaluate", store, named, "--json", "--threads", 1).json
     assert "did you mean 'soup'" in refused("evaluate", tmp_path / "toy.onnx", f"suop={data / 'soup'}")
     told = refused("store", "list", tmp_path / "toy.onnx", code=1)
-    assert "is an exported folder, not a store" in told
+    assert "is an exported folder, not a store" in told and "`summarise`" in told
     assert "classic learn" not in told
 
 
@@ -438,7 +438,7 @@ def test_what_is_no_store_is_said_in_one_message(tmp_path: Path) -> None:
         (["--set", "train.epoch=2"], "did you mean 'epochs'"),
         (["--set", "epochs=2"], "begin it with train."),
         (["--set", "train.epochs"], "write KEY=VALUE"),
-        (["--set", "train.epochs=many"], "give a int"),
+        (["--set", "train.epochs=many"], "give a whole number"),
         (["--set", "train.schedule=liner"], "did you mean 'linear'"),
         (["--device", "gpu"], "use one of"),
         (["--threads", "0"], "at least 1"),
@@ -457,7 +457,7 @@ def test_a_wrong_option_is_answered_with_the_right_one(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("sentence,aspect,polarity\na soup,soup,positive\n", "training examples"),
+        ("sentence,aspect,polarity\na soup,soup,positive\n", "1 training example\n"),
         ("sentence,aspect,polarity\n" + "a soup,soup,positive\n" * 20, "positive"),
         ("sentence,aspect,polarity\na soup,soup,delicious\n", ":2"),
         ("nothing here", ""),

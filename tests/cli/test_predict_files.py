@@ -115,6 +115,12 @@ def test_bad_rows_stop_are_skipped_or_marked(taught_path: Path, tmp_path: Path) 
     assert "use stop, skip, mark" in refused("predict", taught_path, source, "--on-error", "shrug")
 
 
+def test_plain_lines_on_standard_input_are_told_who_reads_them(taught_path: Path) -> None:
+    told = refused("predict", taught_path, "-", "--threads", 1, stdin="The lens is good.\n")
+    assert "no JSON object" in told and "classic find -" in told
+    assert "classic find -" not in refused("predict", taught_path, "-", "--threads", 1, stdin='{"sentence": "a"}\n')
+
+
 def test_standard_input_knows_bad_lines_and_lists_of_terms(taught_path: Path) -> None:
     given = '{"id": 1, "sentence": "good screen, bad soup", "aspects": ["screen", "soup"]}\n{"id": 2}\n'
     rows = ok("predict", taught_path, "-", "--threads", 1, "--on-error", "mark", stdin=given).lines

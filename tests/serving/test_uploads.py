@@ -41,6 +41,11 @@ def test_every_bad_row_is_told_with_field_line_and_column(client: TestClient, ta
     assert not list((taught_store / "service" / "incoming").iterdir())  # nothing is kept
 
 
+def test_numbers_as_labels_are_told_about_the_page_and_not_about_an_option(client: TestClient) -> None:
+    (error,) = look(client, GOOD + b"the lens is fine,lens,5\n")["rows"][2]["errors"]
+    assert "Which column is what?" in error["fix"] and "--stars" not in error["fix"]
+
+
 def test_mended_rows_sent_back_as_jsonl_are_usable(client: TestClient) -> None:
     found = look(client, GOOD * 1 + b"the lens is fine,lens,fine\n")
     assert found["bad"] == 1

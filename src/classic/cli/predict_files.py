@@ -75,7 +75,14 @@ def from_standard_input(on_error: str) -> Iterator[Row | BadRow]:
             if isinstance(row, Row) or on_error == "mark":
                 yield row
             elif on_error == "stop":
-                raise row.error
+                raise row.error if b"{" in raw else _plain_text(row.error)
+
+
+def _plain_text(error: DataError) -> DataError:
+    fix = "reviews in plain lines, whose aspects are to be found, are for `classic find -`"
+    return DataError(
+        error.problem, path=error.path, line=error.line, column=error.column, expected=error.expected, fix=fix
+    )
 
 
 def check_on_error(on_error: str) -> None:

@@ -138,7 +138,8 @@ def check_task(task: Task) -> None:
     if unlabelled:
         raise InputError(f"{unlabelled} examples of domain {task.name!r} have no polarity", fix="label them all")
     if len(task.train) < 2:
-        raise InputError(f"domain {task.name!r} has {len(task.train)} training examples", fix="give at least two")
+        examples = "1 training example" if task.train else "0 training examples"
+        raise InputError(f"domain {task.name!r} has {examples}", fix="give at least two")
     if len(task.classes) < 2:
         raise InputError(
             f"all training examples of domain {task.name!r} are {task.classes[0]}",

@@ -9,6 +9,7 @@ from typing import Any
 from classic.data.check import check_rows
 from classic.data.drafts import Draft, faulty_field, read_drafts
 from classic.data.readers import Row, detect_format
+from classic.data.readers.row import STARS
 from classic.data.tasks import split_task
 from classic.errors import DataError, InputError
 from classic.learning.teach import check_task
@@ -20,6 +21,7 @@ _MOST_LISTED = 5_000
 _MOST_FINDINGS = 200
 _MOST_DETAILS = 100
 _TEXT_FORMATS = frozenset({"authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list", "pyabsa", "tuples"})
+_ASKED = "of a table, the form “Which column is what?” on the page asks from how many stars on a row is positive"
 _FIELDS = ("sentence", "aspect", "polarity", "start", "end")
 
 
@@ -142,7 +144,8 @@ def _shown(value: object) -> str | int | None:
 
 
 def _file_error(error: DataError) -> dict[str, Any]:
-    return _problem(problem_of(error), error.expected, error.fix, error.line, error.column)
+    fix = error.fix.replace(STARS, _ASKED)
+    return _problem(problem_of(error), error.expected, fix, error.line, error.column)
 
 
 def _problem(

@@ -66,7 +66,7 @@ class Versions:
             if (path / "classic.json").is_file():
                 raise StoreError(
                     f"{path} is an exported folder, not a store",
-                    fix="`classic predict` and `classic evaluate` take it; for the rest name the store it was made of",
+                    fix="`classic predict`, `find`, `summarise` and `evaluate` take it; else name the store it was made of",
                 )
             what = f"{path} is not a store: it has no store.json" if path.exists() else f"there is no store {path}"
             raise StoreError(what, fix="check the path, or make a store with `classic learn`")

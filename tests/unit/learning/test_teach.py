@@ -94,7 +94,7 @@ def examples(*polarities: Polarity | None) -> tuple[Example, ...]:
     ("task", "message"),
     [
         (Task("a", ()), "0 training examples"),
-        (Task("a", examples(Polarity.POSITIVE)), "1 training examples"),
+        (Task("a", examples(Polarity.POSITIVE)), r"1 training example\n"),
         (Task("a", examples(*[Polarity.NEGATIVE] * 5)), "are negative"),
         (Task("a", examples(Polarity.POSITIVE, Polarity.NEGATIVE, None)), "no polarity"),
         (Task("a", examples(Polarity.POSITIVE, Polarity.NEGATIVE), examples(None)), "no polarity"),

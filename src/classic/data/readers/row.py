@@ -27,6 +27,9 @@ WORD_LABELS: Mapping[str, Polarity] = {
     "-": Polarity.NEGATIVE,
 }
 
+STARS = "for a table file, --stars 2:4 tells the command line what they mean"
+"""How it is told; who has another way to tell it says so instead."""
+
 _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
 _MOST_NAMED = 20  # columns that an error lists
 _NUMBER = re.compile(r"\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*")
@@ -172,10 +175,7 @@ def parse_polarity(value: object, labelled: bool, where: Where, labels: Mapping[
     close = get_close_matches(value.strip().casefold(), labels, n=1, cutoff=0.75) if isinstance(value, str) else []
     fix = "write the label as a word"
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        fix += (
-            "; numbers mean different things in different data sets; for a table file, --stars 2:4 tells the command line "
-            "what they mean"
-        )
+        fix += f"; numbers mean different things in different data sets; {STARS}"
     raise where("polarity").error(
         f"unknown label {_shown(value)}" + (f", did you mean {close[0]!r}?" if close else ""),
         expected=f"one of {', '.join(labels)}",
