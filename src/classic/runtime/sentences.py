@@ -12,7 +12,10 @@ _END = re.compile(
     rf"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|{_BREAK}|&nbsp;)|\n\s*\n|\n(?=\s*[-*\u2022])|{_BREAK}", re.IGNORECASE
 )
 _BLANK = re.compile(rf"(?:\s|&nbsp;|{_BREAK})*", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_ENTITY = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
+_ATTRIBUTE = r"\s+[\w-]{1,30}\s*=\s*(?:\"[^\"<>]{0,500}\"|'[^'<>]{0,500}'|[^\s<>\"']{1,500})"
+_INLINE = "a|abbr|b|big|cite|code|del|em|font|i|img|ins|mark|q|s|small|span|strike|strong|sub|sup|tt|u"
+_MARKUP = re.compile(rf"{_ENTITY}|</?(?:{_INLINE})(?:{_ATTRIBUTE}){{0,20}}\s*/?>", re.IGNORECASE)
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-HJ-Zb-z]|(?:[A-Za-z]\.)+[A-Za-z]|"
     r"mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|approx|incl|nr|inc|ltd|corp|dept|fig|hr|hrs|lb|lbs|oz|ft)$",
@@ -74,19 +77,22 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def unescaped(sentence: str) -> tuple[str, Sequence[int]]:
-    """A sentence with HTML's entities as the characters they mean, and where each of these, and the end, stood before.
+    """A sentence as a page would show it, and where each of its characters, and the end, stood before.
+
+    HTML's entities are the characters they mean. A tag within a line, such as ``<b>``, is a space, so that a word beside it
+    ends where the tag begins.
 
     >>> clean, places = unescaped("It didn&#39;t fit, R&D &amp; all.")
     >>> clean, places[clean.index("t fit")]
     ("It didn't fit, R&D & all.", 12)
     """
-    if "&" not in sentence:
+    if "&" not in sentence and "<" not in sentence:
         return sentence, range(len(sentence) + 1)
     parts: list[str] = []
     places: list[int] = []
     at = 0
-    for match in _ENTITY.finditer(sentence):
-        meant = html.unescape(match[0])
+    for match in _MARKUP.finditer(sentence):
+        meant = " " if match[0].startswith("<") else html.unescape(match[0])
         parts += [sentence[at : match.start()], meant]
         places += [*range(at, match.start()), *[match.start()] * len(meant)]
         at = match.end()

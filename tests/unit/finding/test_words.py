@@ -49,12 +49,29 @@ def test_where_a_sentence_ends(text: str, count: int) -> None:
     assert all(text[start : start + len(piece)] == piece and "<p" not in piece.casefold() for start, piece in pieces)
 
 
-@given(st.text(alphabet="ab&;#39x<amp>", max_size=40))
-def test_entities_are_read_as_what_they_mean_and_places_are_kept(text: str) -> None:
+@given(st.text(alphabet="ab&;#39x<amp>/", max_size=40))
+def test_entities_and_tags_are_read_as_what_they_mean_and_places_are_kept(text: str) -> None:
     clean, places = unescaped(text)
-    assert clean == re.sub(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-z][a-z0-9]+);", lambda found: html.unescape(found[0]), text)
+    untagged = re.sub(r"</?[ab]/?>", " ", text)
+    assert clean == re.sub(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-z][a-z0-9]+);", lambda found: html.unescape(found[0]), untagged)
     assert len(places) == len(clean) + 1 and list(places) == sorted(places) and places[-1] == len(text)
-    assert all(text[place] in (character, "&") for character, place in zip(clean, places, strict=False))
+    assert all(text[place] in (character, "&", "<") for character, place in zip(clean, places, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("The <b>cable</b> is <I class='x'>short</I>.", "The  cable  is  short ."),
+        ('<a href="http://x.y/z?a=1">Lens</a> of R&amp;D', " Lens  of R&D"),
+        ("I <3 it, a<b and c>d, <basket> of 5", "I <3 it, a<b and c>d, <basket> of 5"),
+    ],
+)
+def test_a_tag_within_a_line_is_a_space_and_what_looks_like_one_is_text(text: str, clean: str) -> None:
+    found, places = unescaped(text)
+    assert found == clean
+    if "cable" in found:
+        start = found.index("cable")
+        assert text[places[start] : places[start + len("cable")]] == "cable"
 
 
 @given(st.lists(st.tuples(*[st.floats(-4, 4)] * 3), min_size=1, max_size=5))
