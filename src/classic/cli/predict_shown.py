@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from classic.data.starter import STARTER
 from classic.types import Example, Prediction
 
 if TYPE_CHECKING:
@@ -80,9 +79,7 @@ def show_answers(answers: list[Prediction]) -> None:
         table.add_column(column, justify="right" if column in colours else "left")
     for answer in answers:
         shares = [f"{share:.1%}" for share in answer.probabilities]
-        # Who asks the starter has taught it nothing that a text could be unlike.
-        far = answer.unfamiliar and answer.nearest_domain != STARTER
-        resembles = answer.nearest_domain + (" (unlike anything learned)" if far else "")
+        resembles = answer.nearest_domain + (" (unlike anything learned)" if answer.unfamiliar else "")
         table.add_row(
             Text(answer.aspect),
             Text(answer.polarity, style=f"bold {colours[answer.polarity]}"),

@@ -224,18 +224,6 @@ def test_a_doubtful_answer_looks_doubtful(page: Page) -> None:
     expect(card).to_contain_text("Unfamiliar. The text is unlike all it has learned; the nearest is soup.")
 
 
-def test_a_text_nearest_to_the_starter_is_not_called_unfamiliar(page: Page) -> None:
-    shares = {"positive": 0.95, "negative": 0.03, "neutral": 0.02}
-    answer = {"aspect": "lens", "span": [4, 8], "polarity": "positive", "probabilities": shares, "words": None}
-    answer |= {"nearest_domain": "starter", "unfamiliar": True, "truncated": False, "too_long_to_explain": True}
-    page.route("**/v1/predict", lambda route: route.fulfill(json={"version": 3, "results": [{"aspects": [answer]}]}))
-    write(page, "the lens is good")
-    word(page, "lens").click()
-    card = page.get_by_role("article")
-    expect(card).to_contain_text("Resembles starter.")
-    expect(card).not_to_contain_text("Unfamiliar")
-
-
 def test_text_from_right_to_left_stays_so_and_its_numbers_too(page: Page) -> None:
     words = [{"start": 0, "end": 4, "weight": -0.05}, {"start": 5, "end": 8, "weight": 0.3}]
     shares = {"positive": 0.8, "negative": 0.1, "neutral": 0.1}

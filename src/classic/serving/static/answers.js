@@ -1,7 +1,7 @@
 // One answer: polarity, three probabilities, how sure it is, the words that spoke for it, and a way to correct it.
 
 import { h, put } from "./dom.js";
-import { isStrange, percent, POLARITIES, SIGNS, signed } from "./format.js";
+import { percent, POLARITIES, SIGNS, signed } from "./format.js";
 import { slice } from "./words.js";
 
 const LEAST = 0.02; // of a probability; a word that moves less said nothing
@@ -18,16 +18,15 @@ export function answerCard(text, name, aspect, { remove, stop, correct, correcte
   aspect.redraw = () => put(why, explanation(text, aspect, stop));
   aspect.redraw();
   const unsure = answer.probabilities[answer.polarity] < SURE;
-  const strange = isStrange(answer);
-  return h("article", { class: `answer ${answer.polarity}${unsure || strange ? " doubtful" : ""}` },
+  return h("article", { class: `answer ${answer.polarity}${unsure || answer.unfamiliar ? " doubtful" : ""}` },
     h("header", {},
       h("h3", { dir: "auto" }, name),
       h("p", { class: "verdict" }, h("span", { "aria-hidden": "true" }, SIGNS[answer.polarity]), ` ${answer.polarity}`, unsure ? [" ", h("span", { class: "badge doubt" }, "unsure")] : null),
       h("button", { type: "button", class: "quiet remove", "aria-label": `Remove ${name}`, on: { click: remove } }, "×")),
-    unsure || strange ? doubts(answer, unsure) : null,
+    unsure || answer.unfamiliar ? doubts(answer, unsure) : null,
     h("dl", { class: "shares" }, POLARITIES.map((polarity) => share(polarity, answer.probabilities[polarity]))),
     why,
-    aspect.found || !strange ? origin(aspect) : null,
+    aspect.found || !answer.unfamiliar ? origin(aspect) : null,
     answer.truncated ? h("p", { class: "hint" }, "The text is longer than the model reads; its end was left out.") : null,
     correction(answer.polarity, corrected, correct));
 }
@@ -35,15 +34,14 @@ export function answerCard(text, name, aspect, { remove, stop, correct, correcte
 /** Where an answer comes from; and the way to its explanation, where that is not looked for by itself. */
 function origin({ answer, found, why }) {
   return h("p", { class: "hint why" },
-    h("span", {}, found ? `Found by itself (${percent(answer.confidence)} sure). ` : null, isStrange(answer) ? null : ["Resembles ", h("b", {}, answer.nearest_domain), "."]),
+    h("span", {}, found ? `Found by itself (${percent(answer.confidence)} sure). ` : null, answer.unfamiliar ? null : ["Resembles ", h("b", {}, answer.nearest_domain), "."]),
     why?.state === "offered" ? h("button", { type: "button", class: "small", "aria-label": `Why is ${answer.aspect} ${answer.polarity}?`, on: { click: why.again } }, "Why?") : null);
 }
 
-function doubts(answer, unsure) {
-  const { probabilities, polarity, nearest_domain: domain } = answer;
+function doubts({ probabilities, polarity, nearest_domain: domain, unfamiliar }, unsure) {
   return h("p", { class: "doubts" },
     unsure ? [h("strong", {}, "Take it with care."), ` It gives ${polarity} only ${percent(probabilities[polarity])}. `] : null,
-    isStrange(answer) ? [h("strong", {}, "Unfamiliar."), ` The text is unlike all it has learned; the nearest is ${domain}.`] : null);
+    unfamiliar ? [h("strong", {}, "Unfamiliar."), ` The text is unlike all it has learned; the nearest is ${domain}.`] : null);
 }
 
 function share(polarity, value) {

@@ -2,7 +2,7 @@
 
 import { askPatiently, call } from "./api.js";
 import { byId, h, put } from "./dom.js";
-import { count, isStrange, roughly } from "./format.js";
+import { count, roughly } from "./format.js";
 import { mappingForm } from "./mapping.js";
 import { asCsv, guessColumns, OLD, parseTable, textOf } from "./table.js";
 import { save, sorry } from "./talk.js";
@@ -59,7 +59,7 @@ export function makeBulk(place, domain) {
     const table = [[...columns, ...ANSWER], ...answers.map((each, number) => [...rows[number].cells, ...each])];
     const download = () => save(new Blob([asCsv(table)], { type: "text/csv" }), name);
     const bad = answers.filter((each) => each.at(-1)).length;
-    const unlike = answers.filter((each) => isStrange({ unfamiliar: each[5] === true, nearest_domain: each[4] })).length;
+    const unlike = answers.filter((each) => each[5] === true).length;
     const tally = ["positive", "negative", "neutral"].map((polarity) => `${answers.filter((each) => each[0] === polarity).length} ${polarity}`).join(", ");
     put(work, h("h3", {}, file.name),
       h("p", { role: "status" }, answers.length < rows.length ? `Stopped after ${answers.length} of ${count(rows.length, "row")}: ` : `${count(answers.length, "row")}: `, tally, bad ? `, ${bad} not answered` : "", ".",

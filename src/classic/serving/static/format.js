@@ -53,8 +53,3 @@ export const POLARITIES = ["positive", "negative", "neutral"];
 
 /** Shapes beside the colours, so that colour is never the only sign. */
 export const SIGNS = { positive: "▲", negative: "▼", neutral: "●" };
-
-/** Whether to say that an answer's text is unlike all that was learned: of the starter, which nobody taught, it says nothing. */
-export function isStrange({ unfamiliar, nearest_domain: domain }) {
-  return unfamiliar && domain !== "starter";
-}
