@@ -94,7 +94,7 @@ def choose(page: Page, name: str, content: str | bytes) -> None:
 def reviews(count: int) -> str:
     rows = ["id,comment,created_at,sku"]
     for number in range(count):
-        said = ["The lens is good. The <b>soup</b> is bad.", "I think the lenses are good.", ""][number % 3]
+        said = ["The lens is good. The <x>soup</x> is bad.", "I think the lenses are good.", ""][number % 3]
         rows.append(f"{number},{said},2024-{1 + number % 12:02}-01,{'AB'[number % 2]}")
     return "\n".join(rows)
 
@@ -119,7 +119,7 @@ def test_a_file_goes_in_and_its_summary_comes_out(page: Page, tmp_path: Path) ->
         found.value.save_as(tmp_path / f"s.{name}")
     with (tmp_path / "s.csv").open(encoding="utf-8", newline="") as handle:
         assert {row["aspect"]: row["mentions"] for row in csv.DictReader(handle)} == {"lens": "40", "soup": "20"}
-    assert "&lt;b&gt;" in (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert "&lt;x&gt;" in (tmp_path / "s.html").read_text(encoding="utf-8")
     go(page, "Try")
     go(page, "Overview")
     expect(table).to_have_count(2)  # it is still there
