@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 from classic.cli import main
 from classic.data import load_task
 from classic.errors import StoreError
+from classic.learning.sequence import learn_sequence
 from classic.learning.teach import teach
 from classic.prediction.predictor import Predictor
 from classic.serving.kept import keep_rows, kept_rows
@@ -232,6 +234,23 @@ def test_the_demo_teaches_itself_and_keeps_its_own_test_rows(
     plain = open_or_create(tmp_path / "plain.store", quick_system)
     teach(plain, load_demo("espresso_machine"))
     assert Store.open(path).digest() == plain.digest()  # as `classic demo` makes it
+
+
+def test_the_demo_begins_with_its_first_domain_on_the_starter_and_teaches_nothing_again(
+    serve: Serve, tmp_path: Path, quick_system: Any, toy_tasks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classic.serving.service._LOOK", 0.05)
+    path = tmp_path / "demo.store"
+    learn_sequence(path, [replace(toy_tasks[0], name="starter")], quick_system)
+    client = serve(path, demo=1)
+    assert client.get("/v1/status").json()["demo"] == {"wanted": 1, "learned": 0}
+    while not (jobs := client.get("/v1/jobs").json()["jobs"]):
+        pass
+    assert jobs[0]["domain"] == "espresso_machine" and wait(client, jobs[0]["id"])["state"] == "published"
+    assert client.get("/v1/status").json()["demo"] == {"wanted": 1, "learned": 1}
+    client.post("/v1/rollback", json={"version": 1})
+    time.sleep(1)  # twenty looks
+    assert len(client.get("/v1/jobs").json()["jobs"]) == 1 and client.get("/v1/status").json()["version"] == 1
 
 
 def keep(store: Path, number: int, rows: bytes) -> Path:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from classic._version import __version__
+from classic.data import DEMO_DOMAINS
 from classic.data.readers.row import MAX_TEXT
 from classic.data.starter import STARTER
 from classic.prediction.predictor import Predictor
@@ -199,6 +200,7 @@ async def status(service: TheService) -> dict[str, Any]:
     store, config, predictor = service.store, service.config, service.live.predictor
     known = predictor.domains if predictor else []
     learned = sum(name != STARTER for name in known)
+    demo = set(DEMO_DOMAINS[: config.demo])
     job = service.book.open_job
     return {
         "program": __version__,
@@ -214,7 +216,7 @@ async def status(service: TheService) -> dict[str, Any]:
         "batching": config.limits.together,
         "waiting": service.live.batcher.waiting,
         "open_job": job.id if job else None,
-        "demo": {"wanted": config.demo, "learned": min(learned, config.demo)} if config.demo else None,
+        "demo": {"wanted": config.demo, "learned": len(demo.intersection(known))} if config.demo else None,
         "gate": {"margin": config.margin},
         "limits": {
             "predict_bytes": PREDICT_BYTES,

@@ -153,12 +153,14 @@ class Service:
     async def _teach_demo(self) -> None:
         """Starts the next demo domain when nothing else is going on; its gate is open, its comparison is shown."""
         self._keep_demo_tests()
-        learned = self.store.domains()
-        if self.book.open_job or len(learned) >= self.config.demo or self.draining:
+        # Also what a rollback left behind: to teach it again would undo the rollback.
+        learned = {self.store.version(number).domain for number in self.store.numbers() if number}
+        wanted = [name for name in DEMO_DOMAINS[: self.config.demo] if name not in learned]
+        if not wanted or self.book.open_job or self.draining:
             return
         if any(not job.open and job.demo and job.state != "published" for job in self.book.jobs.values()):
             return  # somebody cancelled it, or it failed: not again by itself
-        task = load_demo(DEMO_DOMAINS[len(learned)])
+        task = load_demo(wanted[0])
         identity = self.book.prepare()
         try:
             for split, examples in (("train", task.train), ("valid", task.valid), ("test", task.test)):
