@@ -92,6 +92,11 @@ def test_a_downloaded_pack_is_the_store(
     assert not list((taught_store / "service" / "incoming").iterdir())
 
 
+def test_nothing_of_a_download_stays_when_all_of_it_is_refused(client: TestClient, taught_store: Path) -> None:
+    assert client.get("/v1/exports/pack", headers={"Range": "bytes=999999999999-"}).status_code == 416
+    assert not list((taught_store / "service" / "incoming").iterdir())
+
+
 def test_what_is_not_there_is_not_found(client: TestClient) -> None:
     for path in (
         "versions/9",

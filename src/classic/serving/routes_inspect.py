@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from fastapi import Path as PathParameter
-from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from classic.report.page import report_numbers
@@ -22,6 +23,15 @@ router = APIRouter(tags=["inspect"], dependencies=[NeedsToken])
 
 Number = Annotated[int, PathParameter(ge=1, lt=10**9, description="A version; 0, the untaught model, has none.")]
 _MOST_ENTRIES = 500
+
+
+def _passing(service: TheService) -> Iterator[Path]:
+    """A file that is gone when the answer is, whichever answer it was."""
+    file = service.book.folder / "incoming" / uuid.uuid4().hex
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
 
 
 @router.get("/v1/versions", response_model=VersionsAnswer, responses=answers(401))
@@ -79,17 +89,14 @@ def exports(service: TheService) -> dict[str, Any]:
         200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}},
     },
 )
-def export(form: str, service: TheService) -> FileResponse:
+def export(form: str, service: TheService, file: Annotated[Path, Depends(_passing)]) -> FileResponse:
     """The version in use, and what it is made of, in one file."""
     if form != "pack":
         raise ApiError(404, "not_found", "there is no such format", fix="see GET /v1/exports")
     if reason := _why_not(service):
         raise reason
-    file = service.book.folder / "incoming" / uuid.uuid4().hex
     pack(service.store, file)
-    return FileResponse(
-        file, media_type="application/zip", filename=_file_name(service), background=BackgroundTask(file.unlink)
-    )
+    return FileResponse(file, media_type="application/zip", filename=_file_name(service))
 
 
 @router.get("/v1/audit", response_model=AuditAnswer, responses=answers(401))
