@@ -87,6 +87,16 @@ def test_what_is_no_data_is_told_not_raised(client: TestClient, content: bytes) 
     assert not found["usable"] and (found["file_error"] or found["bad"])
 
 
+def test_who_sent_a_file_is_told_all_that_the_reader_says_and_nothing_that_holds_elsewhere(client: TestClient) -> None:
+    (row,) = look(client, GOOD + b"the lens is fine,lens,postive\n")["rows"][2:]
+    assert row["errors"][0]["problem"] == "unknown label 'postive', did you mean 'positive'?"
+    answer = client.post("/v1/teach?domain=x", content=GOOD + b"a,a,postive\n", headers={"Content-Type": "text/csv"})
+    assert [each["problem"] for each in answer.json()["error"]["details"]] == ["unknown label"]
+    told = look(client, b"The zoom is good.\n")["file_error"]
+    assert "jsonl" in told["expected"] and "excel" not in told["expected"]  # it would not be accepted
+    assert told["fix"].endswith("reviews without aspects are for POST /v1/find, on the page Overview")
+
+
 def test_semeval_xml_is_read(client: TestClient) -> None:
     sentence = (
         '<sentence id="{0}"><text>the {1} is {2}</text><aspectTerms>'

@@ -20,7 +20,7 @@ log = logging.getLogger("classic.serving")
 
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "media_type"}
 _FIXES = {404: "see /openapi.json for what there is", 405: "see the header Allow"}
-_QUOTED = re.compile(r"""\s*('[^']*'|"[^"]*")""")
+_QUOTED = re.compile(r"""(, did you mean)?\s*('[^']*'|"[^"]*")\??""")
 
 
 class ApiError(Exception):
@@ -77,7 +77,7 @@ def detail(
 
 def problem_of(error: DataError) -> str:
     """What a reader found, without the few words of the file it may quote."""
-    return _QUOTED.sub("", error.problem)
+    return _QUOTED.sub("", error.problem).strip()
 
 
 def install_handlers(app: FastAPI) -> None:

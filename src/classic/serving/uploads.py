@@ -8,7 +8,7 @@ from typing import Any
 
 from classic.data.check import check_rows
 from classic.data.drafts import Draft, faulty_field, read_drafts
-from classic.data.readers import Row, detect_format
+from classic.data.readers import FORMATS, Row, detect_format
 from classic.data.readers.row import STARS
 from classic.data.tasks import split_task
 from classic.errors import DataError, InputError
@@ -20,8 +20,13 @@ MOST_ROWS = 50_000
 _MOST_LISTED = 5_000
 _MOST_FINDINGS = 200
 _MOST_DETAILS = 100
-_TEXT_FORMATS = frozenset({"authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list", "pyabsa", "tuples"})
-_ASKED = "of a table, the form “Which column is what?” on the page asks from how many stars on a row is positive"
+_TEXT_FORMATS = ("authors-json", "semeval-xml", "hu-liu", "csv", "jsonl", "json-list", "pyabsa", "tuples")
+_HERE = {
+    STARS: "of a table, the form “Which column is what?” on the page asks from how many stars on a row is positive",
+    "`classic find`": "POST /v1/find, on the page Overview",
+    ", ".join(FORMATS): ", ".join(_TEXT_FORMATS),
+}
+"""What readers say to somebody at a terminal, and what is said here instead."""
 _FIELDS = ("sentence", "aspect", "polarity", "start", "end")
 
 
@@ -144,8 +149,13 @@ def _shown(value: object) -> str | int | None:
 
 
 def _file_error(error: DataError) -> dict[str, Any]:
-    fix = error.fix.replace(STARS, _ASKED)
-    return _problem(problem_of(error), error.expected, fix, error.line, error.column)
+    return _problem(error.problem, _here(error.expected), _here(error.fix), error.line, error.column)
+
+
+def _here(text: str) -> str:
+    for said, here in _HERE.items():
+        text = text.replace(said, here)
+    return text
 
 
 def _problem(

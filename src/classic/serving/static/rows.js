@@ -47,7 +47,8 @@ function polarityField(row, id, editable, wrong) {
 }
 
 function explain({ column, problem, expected, fix }) {
-  return [column ? `Column ${column}: ` : "", problem, expected ? `; expected ${expected}` : "", ". ", fix ? sentence(fix) : ""];
+  const asked = problem.endsWith("?");
+  return [column ? `Column ${column}: ` : "", problem, expected ? `${asked ? " Expected" : "; expected"} ${expected}` : "", ". ", fix ? sentence(fix) : ""];
 }
 
 /** The good rows, a page at a time; `more` are known to the file only. */
