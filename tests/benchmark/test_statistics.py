@@ -38,6 +38,15 @@ def test_wilcoxon_is_scipys_on_the_pairs_that_differ(size: int) -> None:
     assert wilcoxon(theirs, ours) == pytest.approx(expected)
 
 
+def test_differences_that_only_rounding_tells_apart_are_ties() -> None:
+    thirds = [1 / 3, 2 / 3, 1.0, 4 / 3, 5 / 3, 2.0, 7 / 3]
+    ours, theirs = [each + 1 / 3 for each in thirds], [*thirds[:4], *(each + 2 / 3 for each in thirds[4:])]
+    assert len({a - b for a, b in zip(ours, theirs, strict=True)}) > 2
+    wanted = scipy.stats.wilcoxon([1, 1, 1, 1, -1, -1, -1]).pvalue
+    assert wilcoxon(ours, theirs) == pytest.approx(wanted)
+    assert wilcoxon([0.1 + 0.2, 0.5], [0.3, 0.5]) == 1.0
+
+
 def test_wilcoxon_without_differences_or_pairs() -> None:
     assert wilcoxon([0.5, 0.7], [0.5, 0.7]) == 1.0
     assert math.isnan(wilcoxon([], []))

@@ -194,7 +194,7 @@ def _row(system: str, specs: Iterable[Spec], runs: Sequence[Run]) -> TableRow:
 
 
 def _compared(rows: list[TableRow], reference: TableRow) -> list[TableRow]:
-    """Adds p-values: pairs are the same task in the same order, means over the seeds both have."""
+    """Adds p-values: a pair is a task, its mean scores over the orders and seeds both have."""
     others = {row.system: row for row in rows if row.when == "final" and row.system != reference.system}
     corrected: dict[str, dict[str, float]] = {}
     for metric in METRICS:
@@ -208,14 +208,14 @@ def _compared(rows: list[TableRow], reference: TableRow) -> list[TableRow]:
 
 
 def _pairs(row: TableRow, reference: TableRow, metric: str) -> tuple[list[float], list[float]]:
-    sides: tuple[dict[Any, list[float]], dict[Any, list[float]]] = ({}, {})
+    sides: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
     there = [{(run.spec.order, run.spec.seed): run for run in each.runs} for each in (row, reference)]
     for order, seed in sorted(there[0].keys() & there[1].keys()):
         for side, runs in zip(sides, there, strict=True):
             for task, value in runs[order, seed].by_task(metric).items():
-                side.setdefault((order, task), []).append(value)
-    shared = [pair for pair in sides[0] if pair in sides[1]]
-    return [mean(sides[0][pair]) for pair in shared], [mean(sides[1][pair]) for pair in shared]
+                side.setdefault(task, []).append(value)
+    shared = [task for task in sides[0] if task in sides[1]]
+    return [mean(sides[0][task]) for task in shared], [mean(sides[1][task]) for task in shared]
 
 
 def _marked(rows: list[TableRow]) -> list[TableRow]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from classic.errors import InputError
 
+_DIGITS = 12  # of a difference of two scores
+
 
 def mean(values: Sequence[float]) -> float:
     """The plain mean; NaN of nothing."""
@@ -24,20 +26,21 @@ def deviation(values: Sequence[float]) -> float:
 def wilcoxon(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """p-value of Wilcoxon's signed-rank test on pairs, two-sided; NaN of no pairs.
 
-    Pairs without a difference are left out, as Wilcoxon did. Where none is left there is no evidence at all: 1.
+    Pairs without a difference are left out, as Wilcoxon did. Where none is left there is no evidence at all: 1. Differences
+    that only rounding tells apart are ties.
     """
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} values cannot be paired with {len(theirs)}")
     if not ours:
         return math.nan
-    different = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    different = [gap for a, b in zip(ours, theirs, strict=True) if (gap := round(a - b, _DIGITS))]
     if not different:
         return 1.0
     try:
         from scipy.stats import wilcoxon as test
     except ImportError:
         raise InputError("the paired test needs SciPy", fix="pip install 'classic-asc[bench]'") from None
-    return float(test([a for a, _ in different], [b for _, b in different], alternative="two-sided").pvalue)
+    return float(test(different, alternative="two-sided").pvalue)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -33,7 +33,7 @@ _PAPER = "Paper: over BERT-base, means of five orders."
 _GAP = "Δ: ours minus the paper's."
 _QUICK = " (few passes; trained longer, systems come in another order)"
 _TEST = (
-    "p: Wilcoxon's signed-rank test against CLASSIC, two-sided, on pairs of the same task in the same order, "
+    "p: Wilcoxon's signed-rank test against CLASSIC, two-sided, on tasks, means over the orders both have; "
     "corrected after Holm over the rows of the table."
 )
 _SHORT = (
