@@ -7,6 +7,7 @@ import gzip
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -149,6 +150,7 @@ def test_nothing_of_a_request_comes_back_in_an_error_or_a_log(
         client.post("/v1/predict", json={"inputs": [{"sentence": SECRET + "\0", "aspects": [SECRET]}]}),
         client.post("/v1/predict", json={"inputs": [{"sentence": SECRET, "aspects": ["a"]}], "domain": SECRET}),
         client.post("/v1/predict", content=f'{{"inputs": {SECRET}', headers={"Content-Type": "application/json"}),
+        client.post("/v1/predict", content=f'{{"inputs": "\\{SECRET}', headers={"Content-Type": "application/json"}),
         client.post("/v1/teach", params={"domain": SECRET}, content=bad_row, headers={"Content-Type": "text/csv"}),
         client.post(f"/v1/{SECRET}"),
         client.get(f"/v1/samples/{SECRET}"),
@@ -163,6 +165,35 @@ def test_nothing_of_a_request_comes_back_in_an_error_or_a_log(
     assert client.post("/v1/predict", json={"inputs": [{"sentence": SECRET, "aspects": [SECRET]}]}).status_code == 200
     ours = [record for record in caplog.records if record.name.startswith(("classic", "uvicorn"))]
     assert ours and not any(SECRET in record.getMessage() for record in ours)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message", "detail"),
+    [
+        (b'{"inputs":\n [,]}', 422, "the body is no JSON", (None, 2, 3, "Expecting value")),
+        (b'{"inputs": [{"sentence": "\xff"}]}', 400, "the body cannot be read", None),
+        (b"[" * 100_000, 400, "the body cannot be read", None),
+        (b"", 422, "the request is not as the API describes it", (None, None, None, "the body is empty")),
+        (
+            b'{"inputs": [{"sentence": "a\\u0000"}]}',
+            422,
+            "the request is not as the API describes it",
+            ("inputs.0.sentence", None, None, "NUL or half a surrogate pair"),
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_told_with_its_place(
+    client: TestClient, body: bytes, status: int, message: str, detail: tuple[Any, ...] | None
+) -> None:
+    answer = client.post("/v1/predict", content=body, headers={"Content-Type": "application/json"})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["message"]) == (status, message) and error["fix"]
+    assert [tuple(each.values()) for each in error["details"]] == ([detail] if detail else [])
+
+
+def test_what_a_parameter_may_be_is_told(client: TestClient) -> None:
+    answer = client.post("/v1/teach?domain=a&publish=now", content=b"x", headers={"Content-Type": "text/csv"})
+    assert answer.json()["error"]["details"][0]["problem"] == "Input should be 'ask' or 'auto'"
 
 
 def test_a_named_host_is_let_in(serve: Serve, taught_store: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import traceback
+from json import JSONDecodeError
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,7 +20,10 @@ from classic.serving.requests import A_SPAN, A_TERM, NOT_BLANK
 log = logging.getLogger("classic.serving")
 
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "media_type"}
-_FIXES = {404: "see /openapi.json for what there is", 405: "see the header Allow"}
+_MESSAGES = {400: "the body cannot be read"}
+_FIXES = {400: "send JSON in UTF-8", 404: "see /openapi.json for what there is", 405: "see the header Allow"}
+_OURS = frozenset({"literal_error", "string_pattern_mismatch"})
+"""Kinds of errors that quote the API, and nothing of the request."""
 _QUOTED = re.compile(r"""(, did you mean)?\s*('[^']*'|"[^"]*")\??""")
 
 
@@ -96,7 +100,7 @@ def install_handlers(app: FastAPI) -> None:
         if isinstance(error.__cause__, ApiError):  # the body was cut off by the guard while it was being read
             return error.__cause__.response()
         code = _CODES.get(error.status_code, "bad_request")
-        message = code.replace("_", " ")
+        message = _MESSAGES.get(error.status_code, code.replace("_", " "))
         answer = ApiError(error.status_code, code, message, fix=_FIXES.get(error.status_code, "")).response()
         answer.headers.update(error.headers or {})
         return answer
@@ -143,13 +147,28 @@ def bug(error: BaseException) -> ApiError:
 
 
 def _from_validation(error: RequestValidationError) -> ApiError:
+    if isinstance(error.__cause__, JSONDecodeError):
+        wrong = error.__cause__
+        place = detail(_QUOTED.sub("", wrong.msg), line=wrong.lineno, column=wrong.colno)
+        return invalid("the body is no JSON", fix="see details", details=[place])
     details = []
     for entry in error.errors()[:100]:
         # A location may hold names the client made up; what follows the first few known parts is left out.
-        place = [str(part) for part in entry["loc"] if part not in ("body", A_TERM, A_SPAN)]
-        if entry["type"] in ("extra_forbidden", "json_invalid"):
-            place = place[:-1]
-        blank = entry.get("ctx", {}).get("pattern") == NOT_BLANK
-        problem = "nothing but white space" if blank else _QUOTED.sub("", str(entry["msg"]))
-        details.append(detail(problem, where=".".join(place) or None))
+        where = [str(part) for part in entry["loc"] if part not in ("body", A_TERM, A_SPAN)]
+        if entry["type"] == "extra_forbidden":
+            where = where[:-1]
+        details.append(detail(_problem(entry), where=".".join(where) or None))
     return invalid("the request is not as the API describes it", fix="see details and /openapi.json", details=details)
+
+
+def _problem(entry: dict[str, Any]) -> str:
+    """What is wrong with a field, in the words of pydantic where they are good enough."""
+    told = entry.get("ctx", {})
+    if told.get("pattern") == NOT_BLANK:
+        return "nothing but white space"
+    if entry["type"] == "missing" and entry["loc"] == ("body",):
+        return "the body is empty"
+    if entry["type"] == "value_error":
+        return str(told["error"])
+    message = str(entry["msg"])
+    return message if entry["type"] in _OURS else _QUOTED.sub("", message)
