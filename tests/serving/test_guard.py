@@ -152,6 +152,7 @@ def test_nothing_of_a_request_comes_back_in_an_error_or_a_log(
         client.post("/v1/predict", content=f'{{"inputs": {SECRET}', headers={"Content-Type": "application/json"}),
         client.post("/v1/predict", content=f'{{"inputs": "\\{SECRET}', headers={"Content-Type": "application/json"}),
         client.post("/v1/teach", params={"domain": SECRET}, content=bad_row, headers={"Content-Type": "text/csv"}),
+        client.post("/v1/teach", params={"domain": f"{SECRET}/"}, content="x", headers={"Content-Type": "text/csv"}),
         client.post(f"/v1/{SECRET}"),
         client.get(f"/v1/samples/{SECRET}"),
         client.get(f"/v1/exports/{SECRET}"),

@@ -32,7 +32,7 @@ def _printable(text: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=NOT_BLANK), AfterValidator(_plain)]
-DomainName = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
+DomainName = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
 Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=NOT_BLANK), AfterValidator(_plain)]
 Place = Annotated[int, Field(ge=0, le=MAX_TEXT, strict=True)]
 Polarities = Literal["positive", "negative", "neutral"]

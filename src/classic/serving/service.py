@@ -120,7 +120,7 @@ class Service:
         try:
             check_name(domain)
         except InputError as error:
-            raise invalid(error.what, fix=error.fix) from None
+            raise invalid("this cannot be the name of a domain", fix=error.fix) from None
         if self.draining:
             raise ApiError(503, "draining", "the service is ending", headers={"Retry-After": "5"})
         if job := self.book.open_job:

@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from classic.data.tasks import check_name
 from classic.learning.learner import open_or_create
 from classic.store.store import Store
 from classic.systems.system import SystemConfig
@@ -80,6 +81,18 @@ def test_waiting_says_what_is_done_stage_by_stage(page: Page, upload: bytes) -> 
     known = [f"{stage} …" for stage in [*STAGES, "Testing it on all domains"]]
     assert said == [stage for stage in known if stage in said]  # short ones may be missed, none comes out of turn
     assert said[-1] == known[-1] and len(said) > 1
+
+
+def test_the_name_of_a_file_becomes_one_a_domain_may_have(
+    visit: Visit, site: Site, taught_store: Path, upload: bytes
+) -> None:
+    page = visit(site(taught_store), expected="422")
+    drop(page, "Zoe\u0308’s reviews (1).jsonl", upload)  # as browsers call a second download, and a Mac an ë
+    expect(page.get_by_label("Name of the domain")).to_have_value("Zo\u00eb s reviews 1")
+    assert check_name("Zo\u00eb s reviews 1")
+    page.get_by_label("Name of the domain").fill("a/b")
+    page.get_by_role("button", name="Start to teach").click()
+    expect(page.get_by_role("alert")).to_have_text(re.compile(r"^This cannot be the name of a domain\. Use letters, "))
 
 
 def test_a_bad_file_is_refused_and_mended_in_place(visit: Visit, site: Site, taught_store: Path) -> None:

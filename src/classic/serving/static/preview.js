@@ -91,7 +91,7 @@ export function makePreview(place, onStart) {
   }
 
   function startForm(whole) {
-    const name = h("input", { id: "new-domain", type: "text", required: true, maxlength: "64", autocomplete: "off", value: file.name.replace(/\.[^.]*$/, "").slice(0, 64) });
+    const name = h("input", { id: "new-domain", type: "text", required: true, maxlength: "80", autocomplete: "off", value: nameOf(file) });
     const keep = h("input", { id: "keep-test", type: "checkbox", "aria-describedby": "keep-hint" });
     const auto = h("input", { id: "auto-publish", type: "checkbox", "aria-describedby": "auto-hint" });
     const begin = h("button", { type: "submit", class: "primary" }, "Start to teach");
@@ -123,6 +123,11 @@ export function makePreview(place, onStart) {
   }
 
   return { take };
+}
+
+/** A name for the domain of a file, of letters that it may have: browsers call the second download of one "reviews (1).csv". */
+function nameOf(file) {
+  return file.name.normalize().replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_.\-]+/gu, " ").slice(0, 80).trim();
 }
 
 /** What the service wants back: one object per line; a position only where there is one. */
