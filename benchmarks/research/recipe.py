@@ -1,6 +1,7 @@
 """Is a recipe trained to the end? A short sequence under other epochs, rates or shares of joined sentences.
 
     python benchmarks/research/recipe.py ncl@bert_adapter --set train.epochs=8 --set train.large_epochs=4
+    python benchmarks/research/recipe.py classic@bert ncl@bert --rates 0.5 1 2        # the same trials for both
     python benchmarks/research/recipe.py --list
 
 A fifth of the sentences of every training set is held out and scored when the sequence has been learned; test sets are not
@@ -33,8 +34,9 @@ HEADER = f"| system | recipe | seed | {COLUMNS.replace(', ', ' | ')} |"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("system", nargs="?", help="such as ncl@bert_adapter")
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM", help="such as ncl@bert_adapter")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; VALUE is JSON")
+    parser.add_argument("--rates", nargs="+", type=float, default=[1.0], help="times each system's own learning rate")
     parser.add_argument("--quick", action="store_true", help="the budget quick")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=HERE / "recipe.json")
@@ -43,16 +45,17 @@ def main() -> None:
     from classic.files import write_json
 
     found = json.loads(arguments.out.read_bytes()) if arguments.out.exists() else []
-    if arguments.system and not arguments.list:
-        changes = {key: json.loads(value) for key, value in (setting.split("=", 1) for setting in arguments.set)}
-        found.append(run(arguments.system, changes, arguments.seed, quick=arguments.quick))
-        write_json(arguments.out, found)
+    changes = {key: json.loads(value) for key, value in (setting.split("=", 1) for setting in arguments.set)}
+    for system in [] if arguments.list else arguments.systems:
+        for times in arguments.rates:
+            found.append(run(system, changes, arguments.seed, quick=arguments.quick, times=times))
+            write_json(arguments.out, found)
     table = "\n".join([HEADER, "| :-- | :-- " + "| --: " * 10 + "|", *(row(result) for result in found)]) + "\n"
     arguments.out.with_suffix(".md").write_text(table, encoding="utf-8")
     print(table)
 
 
-def run(system: str, changes: dict[str, Any], seed: int, *, quick: bool) -> dict[str, Any]:
+def run(system: str, changes: dict[str, Any], seed: int, *, quick: bool, times: float) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
@@ -63,6 +66,7 @@ def run(system: str, changes: dict[str, Any], seed: int, *, quick: bool) -> dict
     from classic.training.loop import learn_task
 
     config = parse(system, "default", changes, quick=quick)
+    config = replace(config, train=replace(config.train, learning_rate=times * config.train.learning_rate))
     method, minutes, fresh, curves = build(config, seed), 0.0, {}, {}
     parts = {name: held_out(load_domain(name)) for name in SEQUENCE}
     for name, (task, asked) in parts.items():
