@@ -68,6 +68,21 @@ def test_a_comparison_tells_how_far_seeds_lie_apart(tmp_path: Path) -> None:
         assert bench(*words, "--seeds", seeds).stdout.count("2 seeds of") == 2
 
 
+def test_several_others_are_compared_in_a_table(tmp_path: Path) -> None:
+    for system, said in (("classic@bert_adapter", "0011"), (NCL, "0000"), ("ewc@bert_adapter", "0001")):
+        final = {"accuracy": 0.5, "macro_f1": 0.5, "own_f1": 0.5, "true": "0011", "said": said, "mixed": [0, 0]}
+        write_result(tmp_path, f"{system}/dil", [(0.0, 0.5)], tasks=["camera"], of_tasks={"final": [final]})
+    others = ("--budget", "quick", "--results", tmp_path)
+    told = bench("compare", "classic@bert_adapter", NCL, "ewc@bert_adapter", *others)
+    assert told.exit_code == 0
+    assert "+50.0" in told.stdout and "+25.0" in told.stdout
+    page = tmp_path / "README.md"
+    page.write_text("<!-- results:begin -->\n<!-- results:end -->\n", encoding="utf-8")
+    one = ("compare", "classic@bert_adapter", NCL, *others, "--format", "markdown", "--write", page)
+    assert bench(*one).exit_code == 0
+    assert "| NCL | bert_adapter |" in page.read_text(encoding="utf-8")
+
+
 def test_writes_a_table_to_a_file(results: Path, tmp_path: Path) -> None:
     target = tmp_path / "main.tex"
     found = bench("table", "main", "--systems", NCL, "--results", results, "--format", "latex", "-o", target)

@@ -169,7 +169,7 @@ def rows_of(table: TableName, chosen: Selection, folder: Path) -> list[TableRow]
     place = next((index for index, row in enumerate(rows) if row.system == reference.system), None)
     if table in ("main", "til") and place is not None:
         rows.insert(place + 1, replace(rows[place], when="forward"))
-    return _marked(_compared(rows, reference))
+    return marked(_compared(rows, reference))
 
 
 def newest_runs(folder: Path) -> list[Run]:
@@ -218,7 +218,8 @@ def _pairs(row: TableRow, reference: TableRow, metric: str) -> tuple[list[float]
     return [mean(sides[0][task]) for task in shared], [mean(sides[1][task]) for task in shared]
 
 
-def _marked(rows: list[TableRow]) -> list[TableRow]:
+def marked(rows: list[TableRow]) -> list[TableRow]:
+    """The rows with what to be wary of."""
     runs = [run for row in rows if row.when == "final" for run in row.runs]
     machines = _most_common(("machine", run.machine) for run in runs)
     data = _most_common(pair for run in runs for pair in run.data)

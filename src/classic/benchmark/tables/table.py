@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classic.benchmark.runs.encoder_files import name_of
+from classic.benchmark.runs.spec import Budget
 from classic.benchmark.runs.suites import TABLES, Selection, TableName
 from classic.benchmark.runs.trials import trials_of
 from classic.benchmark.tables import paper
@@ -26,7 +27,7 @@ TITLES: dict[TableName, str] = {
     "search": "Settings that were tried",
 }
 SCORED: tuple[TableName, ...] = ("main", "til", "ablation")  # tables of final scores, which have a short form
-_SCORES = (
+SCORES_NOTE = (
     "macro-F1 is over the classes in truth or answers, as in the paper; own F1 is over the classes each domain has."
 )
 _PAPER = "Paper: over BERT-base, means of five orders."
@@ -117,15 +118,21 @@ def check_name(name: str) -> TableName:
 
 def command_of(verb: str, name: TableName, chosen: Selection) -> str:
     """The command line that asks for the same."""
-    words = ["classic", "bench", verb, name]
-    words += ["--systems", ",".join(chosen.systems)] if chosen.systems else []
+    return " ".join(["classic", "bench", verb, name, *options_of(chosen)])
+
+
+def options_of(chosen: Selection, *, usual: Budget = "quick") -> list[str]:
+    """The words of a command line that ask for this part, where ``usual`` is the budget of a command that names none."""
+    words = ["--systems", ",".join(chosen.systems)] if chosen.systems else []
     for option, numbers in (("--orders", chosen.orders), ("--seeds", chosen.seeds)):
         words += [option, ranges(numbers).replace("–", "-").replace(" ", "")] if numbers else []
-    words += ["--budget", chosen.budget] if chosen.budget != "quick" else []
+    words += ["--budget", chosen.budget] if chosen.budget != usual else []
     encoder = None if chosen.encoder is None else name_of(chosen.encoder)  # where it lies is nobody's business
     for option, value in (("--backbone", chosen.backbone), ("--first", chosen.first), ("--encoder", encoder)):
         words += [option, str(value)] if value is not None else []
-    return " ".join(words)
+    for key, value in chosen.changes.items():
+        words += ["--set", f"{key}={value}"]
+    return words
 
 
 def _scores(name: TableName, rows: list[TableRow], command: str, short: bool) -> Table:
@@ -145,7 +152,7 @@ def _scores(name: TableName, rows: list[TableRow], command: str, short: bool) ->
             cells += [Cell(signed(gap)) for gap in gaps] + [_tested(row, "accuracy")]
         cells += [_tested(row, "own_f1"), _count(row)]
         lines.append(_line(row, cells))
-    notes = [what_was_run(rows), "± is the standard deviation over orders.", _SCORES]
+    notes = [what_was_run(rows), "± is the standard deviation over orders.", SCORES_NOTE]
     notes += [_PAPER, f"{_TEST} {_SHORT}"] if short else [f"{_PAPER} {_GAP}", _TEST]
     return _table(name, titles, lines, [*notes, *legend_of(rows)], command)
 
@@ -162,7 +169,11 @@ def _std(rows: list[TableRow], command: str) -> Table:
             cells += [Cell(decimal(mean(values))), Cell(decimal(deviation(values)))]
             cells += [Cell(decimal(printed))] if printed is not None else []
         lines.append(_line(row, [*cells, _count(row)]))
-    notes = [what_was_run(rows), "± is the standard deviation over the runs; the paper's is over five seeds.", _SCORES]
+    notes = [
+        what_was_run(rows),
+        "± is the standard deviation over the runs; the paper's is over five seeds.",
+        SCORES_NOTE,
+    ]
     return _table("std", titles, lines, [*notes, *legend_of(rows)], command)
 
 
@@ -213,7 +224,7 @@ def _search(chosen: Selection, folder: Path, command: str) -> Table:
         texts += [decimal(mean(list(run.by_task(metric).values()))) for metric in METRICS]
         texts += [str(run.spec.order), str(len(run.matrix.tasks)), "validation" if run.spec.valid else "test"]
         lines.append(Line(tuple(map(Cell, texts)), ""))
-    notes = (f"{len(runs)} trials, the best by own F1 first; {MISSING}: as the budget has it.", _SCORES)
+    notes = (f"{len(runs)} trials, the best by own F1 first; {MISSING}: as the budget has it.", SCORES_NOTE)
     return Table("search", TITLES["search"], tuple(columns), tuple(lines), notes, command)
 
 

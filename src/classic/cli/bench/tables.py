@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,9 +25,18 @@ from classic.cli.bench.options import (
 from classic.cli.bench.writing import put_into_page, save
 from classic.cli.options import Settings, read_settings
 
+if TYPE_CHECKING:
+    from classic.benchmark.tables.table import Table
+
 IntoPage = Annotated[
     Path | None,
     typer.Option("--write", help="Put it between the two results marks of this Markdown page.", metavar="FILE"),
+]
+
+
+FormatOption = Annotated[str, typer.Option("--format", help="terminal, markdown, latex or html.")]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write to this file; replaced if it is there.", metavar="FILE")
 ]
 
 
@@ -36,13 +45,11 @@ def show_table(
     table: TableArgument,
     chosen: Selection,
     results: Results = RESULTS,
-    form: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or html.")] = "terminal",
+    form: FormatOption = "terminal",
     short: Annotated[
         bool, typer.Option("--short", help="Systems on adapters and the best one of every other backbone.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write to this file; replaced if it is there.", metavar="FILE")
-    ] = None,
+    out: OutOption = None,
     write: IntoPage = None,
 ) -> None:
     """Print a table beside the paper's, from the result files alone. What was not run stays visibly missing.
@@ -55,13 +62,19 @@ def show_table(
 
         classic bench table main --orders 0-4 --short --format markdown --write README.md
     """
-    from classic.benchmark.tables.rendering import plain, render
     from classic.benchmark.tables.table import make_table
+
+    _put_out(make_table(table, chosen, results, short=short), form, out, write)
+
+
+def _put_out(table: Table, form: str, out: Path | None, write: Path | None) -> None:
+    """Prints a table, or writes it to where it was asked to be."""
+    from classic.benchmark.tables.rendering import plain, render
     from classic.errors import InputError
 
     if write is not None and form != "markdown":
         raise InputError("--write puts Markdown into a page", fix="add --format markdown")
-    text = render(make_table(table, chosen, results, short=short), form)
+    text = render(table, form)
     if write is not None:
         put_into_page(write, text, "results")
     if out is not None:
@@ -99,7 +112,9 @@ _MIND_SEEDS = "A difference within what seeds do is no finding."
 
 def compare(
     ours: Annotated[str, typer.Argument(metavar="OURS", help="A system, such as classic@bert_adapter.")],
-    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="The system it is compared with.")],
+    theirs: Annotated[
+        list[str], typer.Argument(metavar="THEIRS...", help="What it is compared with: one, or several.")
+    ],
     orders: Orders = "",
     seeds: Seeds = "",
     budget: BudgetOption = "full",
@@ -108,24 +123,40 @@ def compare(
     settings: Settings = None,
     results: Results = RESULTS,
     scenario: Annotated[str, typer.Option(help="dil or til.")] = "dil",
+    form: FormatOption = "terminal",
+    out: OutOption = None,
+    write: IntoPage = None,
 ) -> None:
-    """Compare two systems answer by answer, over all test sentences they were both asked.
+    """Compare systems answer by answer, over all test sentences they were both asked.
 
-    With --set both are compared as they are with these settings changed.
+    With one system the comparison is told in detail; with several, or a format or file for it, it is a table. With --set
+    all are compared as they are with these settings changed.
 
     For instance:
 
         classic bench compare classic@bert_adapter ncl@bert_adapter --orders 0,4
+
+        classic bench compare classic@bert ncl@bert joint@bert --orders 0-4 --format markdown --write README.md
     """
+    chosen = selection(orders=orders, seeds=seeds, budget=budget, first=first, encoder=encoder)
+    chosen = replace(chosen, changes=read_settings(settings))
+    if len(theirs) > 1 or form != "terminal" or out is not None or write is not None:
+        from classic.benchmark.tables.lead import lead_table
+
+        _put_out(lead_table(ours, theirs, chosen, results, scenario=scenario), form, out, write)
+    else:
+        _tell_two(ours, theirs[0], chosen, results, scenario)
+
+
+def _tell_two(ours: str, theirs: str, chosen: Selection, results: Path, scenario: str) -> None:
+    """Two systems in detail."""
     from classic.benchmark.tables import paired
     from classic.benchmark.tables.rows import newest_runs, select_row
 
-    chosen = selection(orders=orders, seeds=seeds, budget=budget, first=first, encoder=encoder)
-    chosen = replace(chosen, changes=read_settings(settings))
     runs = newest_runs(results)
     rows = [select_row(f"{name}/{scenario}", "main", chosen, runs) for name in (ours, theirs)]
     found = paired.compare(rows[0].runs, rows[1].runs)
-    typer.echo(f"{found.examples} answers of {len(rows[0].runs)} and {len(rows[1].runs)} runs, budget {budget}")
+    typer.echo(f"{found.examples} answers of {len(rows[0].runs)} and {len(rows[1].runs)} runs, budget {chosen.budget}")
     for name, (a, b, low, high) in (("accuracy", found.accuracy), ("own F1", found.own_f1)):
         typer.echo(f"  {name:18} {a:.4f}  {b:.4f}  difference {a - b:+.4f}, 95 % of {low:+.4f} to {high:+.4f}")
     for name, (a, b, number) in found.parts.items():
