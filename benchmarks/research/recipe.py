@@ -46,8 +46,8 @@ def main() -> None:
 
     found = json.loads(arguments.out.read_bytes()) if arguments.out.exists() else []
     changes = {key: json.loads(value) for key, value in (setting.split("=", 1) for setting in arguments.set)}
-    for system in [] if arguments.list else arguments.systems:
-        for times in arguments.rates:
+    for times in arguments.rates:  # stopped early, all systems have had the same care
+        for system in [] if arguments.list else arguments.systems:
             found.append(run(system, changes, arguments.seed, quick=arguments.quick, times=times))
             write_json(arguments.out, found)
     table = "\n".join([HEADER, "| :-- | :-- " + "| --: " * 10 + "|", *(row(result) for result in found)]) + "\n"
