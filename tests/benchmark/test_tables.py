@@ -61,6 +61,16 @@ def test_the_main_table_by_hand(folder: Path) -> None:
     assert "classic bench table main --systems" in notes
 
 
+def test_who_trains_on_all_data_at_once_is_never_the_best_continual_learner(folder: Path) -> None:
+    for name in ("joint@bert_adapter", "joint@bert", "retrain@bert_adapter"):
+        write_result(folder, f"{name}/dil", [(1.0, 1.0), (1.0, 1.0)])
+        chosen = Selection(systems=(DERPP, name), orders=(0,))
+        table = make_table("main", chosen, folder)
+        best = [(line.cells[0].text, line.section) for line in table.lines if any(cell.bold for cell in line.cells)]
+        assert best == [("DER++", "bert_adapter")]
+        assert {line.section for line in table.lines} == {"bert_adapter", "upper bound"}
+
+
 def test_one_run_alone_has_no_deviation_and_no_run_no_number(folder: Path) -> None:
     table = make_table("main", FOUR, folder)
     assert "±" not in cells(table, "DER++")[2]
