@@ -40,6 +40,15 @@ def kills(scale: float) -> Result:
     return {"kills": number, "said": done.stdout.strip().splitlines()[-1:]}, done.returncode == 0
 
 
+def _fuzz(scale: float) -> Result:
+    """I1, I2: any bytes for every reader, and damaged Parquet: rows or one clear error, never anything else."""
+    number = max(150, round(10_000 * scale))
+    command = [sys.executable, "-m", "pytest", "-q", "--timeout", "14000", "tests/unit/data/test_reader_fuzz.py"]
+    environment = os.environ | {"CLASSIC_FUZZ": str(number)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return {"files_for_each_reader": number, "said": done.stdout.strip().splitlines()[-1:]}, done.returncode == 0
+
+
 def _power(scale: float) -> Result:
     found = power.run(max(50, round(2000 * scale)))
     return found, not found["illegal"]
@@ -102,6 +111,7 @@ STAGES: dict[str, Callable[[float], Result]] = {
     "workers": _workers,
     "membership": _membership,
     "kills": kills,
+    "fuzz": _fuzz,
     "full": _full,
     "mutations": _mutations,
 }

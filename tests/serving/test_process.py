@@ -172,3 +172,34 @@ def test_a_second_service_on_one_store_is_refused_and_touches_nothing(
     first.kill()
     again = launch(taught_store)  # the lock died with its holder
     assert again.client.get("/readyz").status_code == 200 and not coming.exists()
+
+
+def memory_of(pid: int) -> bytes:
+    """All that a process may write to, read from outside."""
+    found = bytearray()
+    with Path(f"/proc/{pid}/maps").open() as maps, Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
+        for line in maps:
+            area, rights, *_ = line.split()
+            start, end = (int(place, 16) for place in area.split("-"))
+            if rights.startswith("rw"):
+                with suppress(OSError, OverflowError):  # some of the kernel's own areas cannot be read
+                    memory.seek(start)
+                    found += memory.read(end - start)
+    return bytes(found)
+
+
+def test_nothing_that_was_taught_stays_in_the_memory_of_the_service(
+    taught_store: Path, launch: Callable[..., Process], upload: bytes
+) -> None:
+    """Without overwriting freed memory, pieces of the upload are found there."""
+    row = {"aspect": "good", "polarity": "positive"}
+    rows = [{"sentence": f"the {SECRET}{number} is good", **row} for number in range(32)]
+    upload += b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    server = launch(taught_store, "--margin", "100")
+    job = begin(server.client, upload, publish="auto", keep_test="false")["id"]
+    assert wait(server.client, job)["state"] == "published"
+    assert server.client.post("/v1/predict", json=ASK).status_code == 200
+    held = memory_of(server.process.pid)
+    assert b"router" in held  # the name of the domain stays, and the search finds it
+    for form in (SECRET.encode(), SECRET.encode("utf-16-le"), SECRET.encode("utf-32-le")):
+        assert held.count(form) == 0

@@ -17,6 +17,7 @@ from classic.serving.connections import ACCEPTS, Connection, Crowd
 from classic.serving.guard import LOOPBACK
 from classic.serving.service import Service, ServiceConfig
 from classic.serving.shedding import Shedder
+from classic.serving.wiping import overwrite_freed_memory
 from classic.store.store import Store
 
 _DRAIN_SECONDS = 10
@@ -39,6 +40,7 @@ def serve(store: Store, config: ServiceConfig, host: str, port: int, tell: Calla
             fix="give --allow-host NAME for the name it is reached by, and keep the token",
         )
     listener = _listen(host, port)
+    overwrite_freed_memory()
     asyncio.run(_serve(store, config, listener, tell))
 
 

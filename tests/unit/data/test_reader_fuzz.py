@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from classic.data.readers.source import locate
 from classic.errors import DataError
 from classic.types import POLARITIES, Example
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = int(os.environ.get("CLASSIC_FUZZ", "150"))  # of each test; more in `python -m reliability nightly`
+quick = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 # Pieces of every syntax, so that random bytes get past the first character.
 TOKENS = [
