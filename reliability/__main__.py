@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from classic.files import write_json
-from reliability import crowd, damage, faults, full, hashes, long, mutants, mutations, power
+from reliability import crowd, damage, faults, full, hashes, long, mutants, mutations, poison, power
 
 ROOT = Path(__file__).resolve().parents[1]
 Result = tuple[dict[str, Any], bool]
@@ -96,6 +96,11 @@ def _membership(_scale: float) -> Result:
     return faults.membership(), True  # reported, not judged: nothing is promised
 
 
+def _poison(scale: float) -> Result:
+    found = poison.run(max(2, round(5 * scale)))
+    return found, not found["held"]["as it is"]  # what is held of the others is told; nothing is promised of a trigger
+
+
 def _mutations(scale: float) -> Result:
     found = mutations.run() if scale >= 1 else {"left out": "only at full scale"}
     return found, not found.get("survivors")
@@ -110,6 +115,7 @@ STAGES: dict[str, Callable[[float], Result]] = {
     "bulk": _bulk,
     "workers": _workers,
     "membership": _membership,
+    "poison": _poison,
     "kills": kills,
     "fuzz": _fuzz,
     "full": _full,
