@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -53,7 +53,10 @@ class RunningAverage(nn.Module, Keeping):
         """After every update of the weights."""
         self.steps = self.steps + 1
         rate = max(_HEAD_START / (int(self.steps) + _HEAD_START), _LEAST)
-        self.live = torch.lerp(self.live, self._read(), rate)
+        for parameter, part in self._parts(
+            self.live
+        ):  # in place: a whole encoder is too large to be copied in every step
+            part.lerp_(parameter.detach(), rate)
 
     def finish_task(self) -> None:
         """The parameters become what answers."""
@@ -66,7 +69,12 @@ class RunningAverage(nn.Module, Keeping):
         return torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters_averaged])
 
     def _write(self, values: Tensor) -> None:
-        sizes = [parameter.numel() for parameter in self.parameters_averaged]
         with torch.no_grad():
-            for parameter, part in zip(self.parameters_averaged, values.split(sizes), strict=True):
-                parameter.copy_(part.view_as(parameter))
+            for parameter, part in self._parts(values):
+                parameter.copy_(part)
+
+    def _parts(self, values: Tensor) -> Iterator[tuple[nn.Parameter, Tensor]]:
+        """Each parameter, and its part of all values in its shape."""
+        sizes = [parameter.numel() for parameter in self.parameters_averaged]
+        for parameter, part in zip(self.parameters_averaged, values.split(sizes), strict=True):
+            yield parameter, part.view_as(parameter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from classic.files import write_bytes, writing
+
+_MOMENT = 0.5  # seconds; what takes less is written as often as it is asked for
+_PAUSE = 9.0  # times what the last one took: they take a tenth of the time
 
 
 class Checkpoint:
@@ -28,9 +32,19 @@ class Checkpoint:
     def __init__(self, path: Path, job: str) -> None:
         self.path = path
         self.job = job
+        self._written, self._took = 0.0, 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether another one is worth its time.
+
+        That of a whole encoder takes a second, as long as an epoch over a small domain.
+        """
+        return self._took < _MOMENT or time.monotonic() - self._written > _PAUSE * self._took
 
     def save(self, tensors: dict[str, torch.Tensor], counters: dict[str, Any]) -> None:
         """Replaces the checkpoint."""
+        began = time.monotonic()
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
         owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -38,6 +52,8 @@ class Checkpoint:
         header = {"job": self.job, "counters": text, "sha256": _digest(owned, text)}
         header["threads"] = str(torch.get_num_threads())
         write_bytes(self.path, save(owned, metadata=header))
+        self._written = time.monotonic()
+        self._took = self._written - began
 
     def load(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
         """The saved state, or None if there is none, it is damaged, or it belongs to another job."""

@@ -136,7 +136,7 @@ def learn_task(
             log.seconds = resumed[0] + time.perf_counter() - clock
             log.cpu_seconds = resumed[1] + time.process_time() - cpu_clock
             watcher.on_epoch(record)
-            if checkpoint and workers.main:
+            if checkpoint and workers.main and checkpoint.due:
                 counters = {
                     "phase": number,
                     "epochs": log.epochs,
@@ -269,8 +269,9 @@ class _PhaseRun:
         record["best"] = score > self.best_score
         if record["best"]:
             self.best_score = score
-            self.best = {name: tensor.clone() for name, tensor in self._moving().items()}
-            self.best_facts = self.method.facts()
+            if self.config.selection != "last":  # otherwise it is what stands there when training ends
+                self.best = {name: tensor.clone() for name, tensor in self._moving().items()}
+                self.best_facts = self.method.facts()
 
     def _wait(self, patience: int, *, better: bool) -> None:
         """Cuts the rate when too many epochs brought nothing better; training goes on from where it stands."""
@@ -306,7 +307,8 @@ class _PhaseRun:
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
         self.method.restore(counters["facts"], self._settled() | parts["model"])
-        self.best, self.best_facts = parts["best"], counters["best_facts"]
+        if self.config.selection != "last":  # checkpoints of earlier releases have it for "last", too
+            self.best, self.best_facts = parts["best"], counters["best_facts"]
         load_optimiser(self.optimiser, parts["optimiser"])
         self.epoch, self.best_score = counters["epoch"], counters["best_score"]
         self.waited, self.cuts = counters["waited"], counters["cuts"]

@@ -37,6 +37,23 @@ def test_a_lesson_begins_where_the_answers_are_and_they_go_a_part_of_the_way() -
     assert torch.equal(weight.data, first)  # no step, no change
 
 
+def test_a_step_copies_nothing_as_large_as_the_network_and_is_the_equation_to_the_bit() -> None:
+    torch.manual_seed(0)
+    parameters = [nn.Parameter(torch.randn(*shape)) for shape in ((9, 33), (1,), (5, 3, 2), (70,))]
+    averaging = RunningAverage(parameters)
+    averaging.start_task()
+    place, wanted = averaging.live.data_ptr(), averaging.live.clone()
+    for step in range(1, 30):
+        for parameter in parameters:
+            parameter.data.add_(torch.randn_like(parameter))
+        averaging.step()
+        flat = torch.cat([parameter.detach().flatten() for parameter in parameters])
+        wanted = torch.lerp(wanted, flat, max(10 / (step + 10), 0.02))
+        assert torch.equal(averaging.live, wanted)
+    assert averaging.live.data_ptr() == place
+    averaging.finish_task()
+
+
 def test_the_rates_are_those_of_the_equations() -> None:
     weight = nn.Parameter(torch.zeros(1))
     averaging = RunningAverage([weight])

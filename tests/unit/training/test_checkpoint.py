@@ -52,6 +52,26 @@ def test_minus_infinity_is_a_score(checkpoint: Checkpoint) -> None:
     assert checkpoint.load() == ({}, {"best_score": float("-inf")})
 
 
+def test_large_ones_take_at_most_a_tenth_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("classic.training.checkpoint.time.monotonic", lambda: clock[0])
+    takes = [0.0]
+
+    def slow(path: Path, data: bytes) -> None:
+        clock[0] += takes[0]
+
+    monkeypatch.setattr("classic.training.checkpoint.write_bytes", slow)
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", "job 1")
+    assert checkpoint.due
+    for takes[0], pause in ((0.1, 0.0), (2.0, 18.0), (0.6, 5.4)):
+        checkpoint.save({}, {})
+        assert checkpoint.due == (pause == 0)
+        clock[0] += pause - 0.01
+        assert checkpoint.due == (pause == 0)
+        clock[0] += 0.02
+        assert checkpoint.due
+
+
 def test_nothing_there(tmp_path: Path) -> None:
     assert Checkpoint(tmp_path / "none.safetensors", "job 1").load() is None
 

@@ -185,6 +185,29 @@ def test_the_best_epoch_and_the_cuts_of_the_rate_survive_a_kill(
         assert resumed.epochs == log.epochs
 
 
+def test_where_the_last_epoch_counts_it_is_not_kept_twice_and_checkpoints_may_be_left_out(
+    tiny_system: MakeSystem, toy_tasks: tuple[Task, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = Base(tiny_system(changes={"train.selection": "last"}), toy_tasks[0])
+    train, task, whole = base.config.train, toy_tasks[1], base.fresh()
+    log = learn_task(whole, task, train, Seeds(0))
+    path = tmp_path / "c.safetensors"
+    with pytest.raises(Killed):
+        learn_task(base.fresh(), task, train, Seeds(0), KilledAfterSaving(path, "job", 2))
+    saved = Checkpoint(path, "job").load()
+    assert saved is not None and not [name for name in saved[0] if name.startswith("best/")]
+    # One that an earlier release wrote has the best epoch in it, too; it must not come back at the end.
+    stale = {name.replace("model/", "best/", 1): torch.zeros_like(tensor) for name, tensor in saved[0].items()}
+    Checkpoint(path, "job").save(stale | saved[0], saved[1])
+    again = base.fresh()
+    assert learn_task(again, task, train, Seeds(0), Checkpoint(path, "job")).epochs == log.epochs
+    assert equal(again.tensors(), whole.tensors())
+    monkeypatch.setattr(Checkpoint, "due", False)
+    seldom = base.fresh()
+    learn_task(seldom, task, train, Seeds(0), Checkpoint(tmp_path / "never.safetensors", "job"))
+    assert not (tmp_path / "never.safetensors").exists() and equal(seldom.tensors(), whole.tensors())
+
+
 def test_patience_ends_a_task_at_the_floor(tiny_system: MakeSystem, toy_tasks: tuple[Task, ...]) -> None:
     config = tiny_system(method="ncl")
     train = replace(config.train, learning_rate=5e-3, epochs=30, patience=2, rate_floor=5e-3)
