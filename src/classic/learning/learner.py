@@ -20,7 +20,7 @@ from classic.learning.soundness import UNSOUND, check_answers, check_settings, c
 from classic.methods.base import Method
 from classic.modules.domain_map import DomainMap
 from classic.store.store import Store
-from classic.systems.system import SystemConfig, build
+from classic.systems.system import SystemConfig, build, without_caches
 from classic.training.workers import Workers
 from classic.types import POLARITIES, Example
 
@@ -180,10 +180,10 @@ def begin(
         _, learner = begin_with_starter(store, device)  # also where a kill came between making it and this
     workers.wait()
     if config:
-        wanted = {"system": config.complete().to_dict(), "seed": seed}
+        wanted = {"system": without_caches(config.complete().to_dict()), "seed": seed}
         # Completed on both sides: a store made before a setting existed has that setting's default.
         own = SystemConfig.from_dict(store.settings["system"]).complete()
-        there = {"system": own.to_dict(), "seed": store.settings["seed"]}
+        there = {"system": without_caches(own.to_dict()), "seed": store.settings["seed"]}
         if wanted != there:
             raise InputError(
                 f"{path} learns with other settings: {_first_difference(wanted, there)}",

@@ -29,7 +29,7 @@ from classic.learning.learner import Learner, new_learner, take_on
 from classic.store.card import write_card
 from classic.store.store import Store
 from classic.store.versions import Version
-from classic.systems.system import SystemConfig
+from classic.systems.system import SystemConfig, without_caches
 
 SHA256 = "95a9c734f204a87f94093bd6bdf6ce7bf5d54c703c457c891755b61d50172259"  # of the shipped file
 FINDER_SHA256 = "7e9a99c51ecf0be2b7b83bc710b0720573b48ea0800e6f65d3ee38ff0124c023"  # of the finder beside it
@@ -117,15 +117,17 @@ def fits(config: SystemConfig) -> bool:
     data = _shipped()
     if data is None:
         return False
-    wanted, there = config.complete().to_dict(), read(data)[0]["system"]
+    wanted, there = without_caches(config.complete().to_dict()), without_caches(read(data)[0]["system"])
     return all(_told(wanted[name]) == _told(there[name]) for name in _DECIDES)
 
 
 def _told(setting: Any) -> Any:
-    """A setting without what fits every starter: how much is cached, and where; how logits are read."""
-    if not isinstance(setting, dict):
-        return setting
-    return {name: value for name, value in setting.items() if not name.startswith("cache_") and name not in _READING}
+    """A setting without how firmly logits are read, which fits every starter."""
+    return (
+        {name: value for name, value in setting.items() if name not in _READING}
+        if isinstance(setting, dict)
+        else setting
+    )
 
 
 def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> Learner:

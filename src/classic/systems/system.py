@@ -195,6 +195,12 @@ def _part(kind: str, table: dict[str, Part], name: str) -> Part:
     return table[name]
 
 
+def without_caches(system: dict[str, Any]) -> dict[str, Any]:
+    """A system as plain values, without how much is cached and where, which changes no result."""
+    kept = {key: value for key, value in system["backbone_config"].items() if not key.startswith("cache_")}
+    return system | {"backbone_config": kept}
+
+
 def classes_of(config: SystemConfig) -> tuple[type, type]:
     """The classes of a system's method and backbone."""
     return _part("method", METHODS, config.method).build, _part("backbone", BACKBONES, config.backbone).build

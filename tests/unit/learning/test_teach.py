@@ -60,6 +60,17 @@ def test_a_store_keeps_its_settings_and_names_the_first_that_differs(
     assert len(str(caught.value)) < 400, "the message repeats the whole configuration"
 
 
+def test_a_store_goes_on_wherever_states_are_cached_now(
+    tmp_path: Path, tiny_system: Callable[..., SystemConfig]
+) -> None:
+    """An unfinished benchmark could not go on in a moved folder."""
+    here, there = (
+        tiny_system(changes={"backbone.layers": 1, "backbone.cache_folder": str(tmp_path / name)})
+        for name in ("a", "b")
+    )
+    assert open_or_create(tmp_path / "store", here).path == open_or_create(tmp_path / "store", there).path
+
+
 def test_another_encoder_under_the_same_name_is_refused(
     tmp_path: Path, tiny_encoder: Path, tiny_system: Callable[..., SystemConfig], toy_tasks: Tasks
 ) -> None:

@@ -158,7 +158,9 @@ def training_key(determined_by: dict[str, Any]) -> str:
 
 def _without_places(system: dict[str, Any]) -> dict[str, Any]:
     """Where caches and encoders lie on this machine changes no result."""
-    backbone = {key: value for key, value in system["backbone_config"].items() if not key.startswith("cache_")}
-    if "encoder" in backbone:
-        backbone["encoder"] = name_of(backbone["encoder"])
-    return system | {"backbone_config": backbone}
+    from classic.systems.system import without_caches
+
+    found = without_caches(system)
+    if "encoder" in found["backbone_config"]:
+        found["backbone_config"]["encoder"] = name_of(found["backbone_config"]["encoder"])
+    return found
