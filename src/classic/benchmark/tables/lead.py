@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,12 +38,12 @@ class _Lead:
     @property
     def own_f1(self) -> Cell:
         ours, theirs, low, high = (100 * value for value in self.found.own_f1)
-        return Cell(f"{_points(ours - theirs)} ({_points(low)} to {_points(high)}), p {_p(self.p_own)}")
+        return Cell(f"{_points(ours - theirs)} ({_points(low)} to {_points(high)}), p {p_value(self.p_own)}")
 
     @property
     def answers(self) -> Cell:
         ours, theirs, number = self.found.parts["all sentences"]
-        return Cell(f"{_points(100 * (ours - theirs) / number)}, p {_p(self.p_answers)}")
+        return Cell(f"{_points(100 * (ours - theirs) / number)}, p {p_value(self.p_answers)}")
 
 
 def lead_table(ours: str, theirs: Sequence[str], chosen: Selection, folder: Path, *, scenario: str = "dil") -> Table:
@@ -121,7 +120,3 @@ def _percent(right: int, number: int) -> str:
 
 def _points(value: float) -> str:
     return f"{value:+.1f}".replace("-", "−")
-
-
-def _p(value: float) -> str:
-    return p_value(value) if not math.isnan(value) else MISSING
