@@ -46,7 +46,7 @@ def teach(
 ) -> tuple[Version, Learner]:
     """Teaches a store one domain and publishes the new version.
 
-    Call it again after a crash with the same data: it goes on at the last finished epoch and publishes the same bytes.
+    Call it again after a crash with the same data: it goes on at the newest checkpoint and publishes the same bytes.
 
     >>> rows = [("good zoom", "zoom", "positive"), ("bad zoom", "zoom", "negative")]
     >>> version, _ = teach(store, {"train": rows}, "camera")
