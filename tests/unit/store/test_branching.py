@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from classic.errors import StoreError
+from classic.errors import DiskError, StoreError
 from classic.learning.teach import teach
 from classic.store.store import Store
 from classic.types import Task
@@ -89,6 +90,24 @@ def test_a_branch_shares_files_and_keeps_no_scraps(taught_store: Path, tmp_path:
     assert branch.numbers() == [0, 1, 2, 3] and not list((branch.path / "versions").glob(".*"))
     name = Path("versions") / "0002" / "delta.safetensors"
     assert (branch.path / name).samefile(store.path / name)
+
+
+def test_a_branch_that_finds_no_room_says_so_and_leaves_nothing(
+    taught_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where files cannot have a second name they are copied; what `copytree` gathers of many copies has no reason in it."""
+
+    def refuse(source: str, target: str) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def full(source: str, target: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", target)
+
+    monkeypatch.setattr("classic.store.store.os.link", refuse)
+    monkeypatch.setattr("classic.store.store.shutil.copyfile", full)
+    with pytest.raises(DiskError, match="no space left on device"):
+        Store.open(taught_store).branch(tmp_path / "branch")
+    assert not (tmp_path / "branch").exists()
 
 
 def test_a_branch_that_holds_another_version_than_was_promised_gives_nothing(learned: tuple[Store, Store, str]) -> None:
