@@ -72,8 +72,9 @@ def test_scores_of_other_versions_lose_the_name(stores: tuple[Store, dict[str, b
 def test_a_domain_nobody_learned_is_refused_and_nothing_changes(stores: tuple[Store, dict[str, bytes]]) -> None:
     store, _ = stores
     before = content(store.path)
-    with pytest.raises(InputError, match="nobody"):
+    with pytest.raises(InputError, match="nobody") as caught:
         delete_domain(store, "nobody")
+    assert caught.value.fix == f"it knows {', '.join(store.domains())}" and NAME in caught.value.fix
     assert content(store.path) == before
 
 
