@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,14 @@ def start(folder: Path, specs: list[Spec]) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", SWEEP, str(folder), words], stderr=subprocess.DEVNULL)
 
 
-def child_of(process: subprocess.Popen[bytes]) -> int | None:
-    text = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    return next((int(pid) for pid in text.split()), None)
+def worker_of(process: subprocess.Popen[bytes]) -> int | None:
+    """The process that carries out a run; git is asked for the commit, too."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    with suppress(FileNotFoundError):
+        return next(
+            (int(pid) for pid in children if b"engines.local" in Path(f"/proc/{pid}/cmdline").read_bytes()), None
+        )
+    return None
 
 
 def wait_for(there: Callable[[], Any], process: subprocess.Popen[bytes]) -> Any:
@@ -55,7 +61,7 @@ def test_a_killed_sweep_gives_the_same_table_and_repeats_nothing(spec: Spec, tmp
     results = tmp_path / "r"
 
     sweep = start(tmp_path, specs)  # first its working process, then itself
-    os.kill(wait_for(lambda: child_of(sweep), sweep), signal.SIGKILL)
+    os.kill(wait_for(lambda: worker_of(sweep), sweep), signal.SIGKILL)
     wait_for(lambda: results.is_dir() and list(results.glob("*.json")), sweep)
     sweep.kill()
     sweep.wait()

@@ -628,5 +628,7 @@ def test_verbose_learning_prints_how_hard_each_loss_pulls(store: Path, data: Pat
 
 def test_help_names_what_to_write_not_types_of_a_programming_language() -> None:
     for command in all_commands(typer.main.get_command(main.app)):
-        shown = re.sub(r"\[NAME=\]PATH +<list\[str\]>", "", ok(*command, "--help").out)  # arguments show both
+        shown = re.sub(
+            r"(\[NAME=\]PATH|THEIRS\.\.\.) +<list\[str\]>", "", ok(*command, "--help").out
+        )  # arguments show both
         assert "list[" not in shown, command
