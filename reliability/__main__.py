@@ -98,7 +98,9 @@ def _membership(_scale: float) -> Result:
 
 def _poison(scale: float) -> Result:
     found = poison.run(max(2, round(5 * scale)))
-    return found, not found["held"]["as it is"]  # what is held of the others is told; nothing is promised of a trigger
+    held, domains = found["held"], found["domains"]
+    # An honest lesson may be held, too: some do cost an earlier domain. Of a trigger nothing is promised.
+    return found, held["three tenths turned"] >= 0.9 * domains and held["all turned"] == domains
 
 
 def _mutations(scale: float) -> Result:

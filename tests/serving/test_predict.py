@@ -200,6 +200,7 @@ def test_a_task_incremental_store_must_be_told_the_domain(
 
 
 def test_probes_and_metrics(client: TestClient) -> None:
+    assert client.get("/openapi.json").json()["openapi"].startswith("3.")
     assert client.get("/healthz").json() == {"live": True}
     assert client.get("/readyz").json() == {"ready": True, "version": 3}
     ask(client, {"sentence": SENTENCE, "aspects": ["screen", "soup"]})
@@ -230,6 +231,9 @@ def test_examples_come_from_what_is_learned_and_are_answered_rightly(
     for each in found:
         assert all(each["sentence"][span["start"] : span["end"]].strip() for span in each["aspects"])
         assert each["sentence"][0].isupper() and each["sentence"][-1] in ".!?"  # not one of the hasty sentences
+    client.app.state.service.examples = None  # type: ignore[attr-defined]
+    monkeypatch.setattr("classic.serving.examples._mixed", lambda group: False)
+    assert len(client.get("/v1/examples").json()["examples"]) == 4  # sentences of one mind will do
 
 
 def test_rows_that_people_taught_are_no_examples(client: TestClient) -> None:

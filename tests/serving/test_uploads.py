@@ -135,10 +135,12 @@ def test_teaching_a_file_with_bad_rows_starts_nothing(client: TestClient, taught
     assert not list((taught_store / "service" / "jobs").iterdir())
 
 
-@pytest.mark.parametrize("domain", ["", " x", "a\nb", "x" * 81, "tab\there"])
+@pytest.mark.parametrize("domain", ["", " x", "a\nb", "x" * 81, "tab\there", "a/b", ".."])
 def test_domain_names_are_checked(client: TestClient, domain: str) -> None:
     answer = client.post("/v1/teach", params={"domain": domain}, content=GOOD, headers={"Content-Type": "text/csv"})
     assert answer.status_code == 422
+    if domain in ("a/b", ".."):  # refused before the upload is read, and not repeated
+        assert "this cannot be the name of a domain" in answer.text
 
 
 def test_a_packed_format_is_refused_before_it_is_unpacked(
