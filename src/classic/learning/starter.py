@@ -123,11 +123,9 @@ def fits(config: SystemConfig) -> bool:
 
 def _told(setting: Any) -> Any:
     """A setting without how firmly logits are read, which fits every starter."""
-    return (
-        {name: value for name, value in setting.items() if name not in _READING}
-        if isinstance(setting, dict)
-        else setting
-    )
+    if not isinstance(setting, dict):
+        return setting
+    return {name: value for name, value in setting.items() if name not in _READING}
 
 
 def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> Learner:

@@ -53,9 +53,8 @@ class RunningAverage(nn.Module, Keeping):
         """After every update of the weights."""
         self.steps = self.steps + 1
         rate = max(_HEAD_START / (int(self.steps) + _HEAD_START), _LEAST)
-        for parameter, part in self._parts(
-            self.live
-        ):  # in place: a whole encoder is too large to be copied in every step
+        # In place: a whole encoder is too large to be copied in every step.
+        for parameter, part in self._parts(self.live):
             part.lerp_(parameter.detach(), rate)
 
     def finish_task(self) -> None:
