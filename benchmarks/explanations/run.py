@@ -1,7 +1,7 @@
 """Do explanations name the words a person would name? Fifty written sentences, two aspects each, the opinion words marked.
 
     python benchmarks/explanations/run.py STORE        # a store
-    python benchmarks/explanations/run.py              # the starter
+    python benchmarks/explanations/run.py              # the starter, or that of --encoder mpnet
 
 For each aspect the words are sorted by how much they spoke for the answer. Counted is how often the marked word is among the
 first two (words of the aspect itself left out), and how often a sentence gets different answers for its two aspects.
@@ -28,6 +28,7 @@ def read(line: str) -> tuple[str, list[tuple[str, str]]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", nargs="?", type=Path)
+    parser.add_argument("--encoder", default="minilm")
     arguments = parser.parse_args()
     import torch
 
@@ -35,9 +36,9 @@ def main() -> None:
     from classic.prediction.predictor import Predictor
 
     if arguments.store is None:
-        from classic.learning.starter import starter_learner
+        from classic.learning.starter import starter_learner, starter_over
 
-        predictor = Predictor(starter_learner(), 1)
+        predictor = Predictor(starter_learner(starter_over(arguments.encoder)), 1)
     else:
         predictor = Predictor.open(arguments.store)
     asked = named = different = 0

@@ -1,23 +1,30 @@
 """The first sentences that come to mind, written before the model existed: how many aspects does it judge rightly?
 
-python benchmarks/starter/first_sentences.py [STORE]      # without a store: the starter
+python benchmarks/starter/first_sentences.py [STORE]      # without a store: the starter, or that of --encoder
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", nargs="?", type=Path)
+    parser.add_argument("--encoder", default="minilm")
+    arguments = parser.parse_args()
     import torch
 
     torch.set_num_threads(1)
     from classic.data.starter import read_sentence
-    from classic.learning.starter import starter_learner
+    from classic.learning.starter import starter_learner, starter_over
     from classic.prediction.predictor import Predictor
 
-    predictor = Predictor.open(sys.argv[1]) if len(sys.argv) > 1 else Predictor(starter_learner(), 1)
+    if arguments.store:
+        predictor = Predictor.open(arguments.store)
+    else:
+        predictor = Predictor(starter_learner(starter_over(arguments.encoder)), 1)
     lines = (Path(__file__).parent / "first_sentences.txt").read_text(encoding="utf-8").splitlines()
     sentences = right = aspects = 0
     for line in lines:

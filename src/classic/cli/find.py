@@ -18,6 +18,7 @@ from classic.cli.options import (
     Device,
     MinConfidence,
     OldVersion,
+    StarterEncoder,
     Threads,
     ToldDomain,
     is_file,
@@ -64,6 +65,7 @@ def find(
     form: AnswersFormat = None,
     domain: ToldDomain = None,
     version: OldVersion = None,
+    encoder: StarterEncoder = None,
     batch_size: BatchSize = 32,
     threads: Threads = None,
     device: Device = "auto",
@@ -91,9 +93,9 @@ def find(
     if source and out is not None and out.exists() and out.samefile(source):
         raise InputError("input and output are the same file", fix="choose another name for --out")
     open_predictor, job = (
-        _starter(version, threads, device)
+        _starter(version, threads, device, encoder)
         if own is None
-        else _opener(own, version, threads, device, told=domain is not None, finding=True)
+        else _opener(own, version, threads, device, told=domain is not None, finding=True, encoder=encoder)
     )
     how: dict[str, Any] = {"min_confidence": min_confidence, "domain": domain, "batch_size": batch_size}
     if source:

@@ -73,6 +73,15 @@ ToldDomain = Annotated[
         autocompletion=completion.domain,
     ),
 ]
+StarterEncoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        help="Without a store: minilm, or mpnet, which answers better and takes eight times as long (`classic encoders`).",
+        show_default=False,
+        autocompletion=completion.of("minilm", "mpnet"),
+    ),
+]
 OldVersion = Annotated[int | None, typer.Option(help="Ask an older version.", show_default=False)]
 BatchSize = Annotated[int, typer.Option(help="Sentences computed at once.", min=1)]
 MinConfidence = Annotated[

@@ -21,6 +21,7 @@ from classic.cli.options import (
     ColumnNames,
     Device,
     OldVersion,
+    StarterEncoder,
     Threads,
     ToldDomain,
     is_file,
@@ -95,6 +96,7 @@ def predict(
     ] = "stop",
     column: ColumnNames = None,
     version: OldVersion = None,
+    encoder: StarterEncoder = None,
     min_confidence: Annotated[
         float,
         typer.Option(help="Without an aspect: leave out those that are less certain to be one.", min=0.0, max=1.0),
@@ -174,9 +176,9 @@ def predict(
         if out is not None:
             raise InputError("--out is for files", fix="give a file, or leave --out out")
         opener = (
-            _starter(version, threads, device)
+            _starter(version, threads, device, encoder)
             if by_starter
-            else _opener(Path(store), version, threads, device, told=domain is not None, finding=True)
+            else _opener(Path(store), version, threads, device, told=domain is not None, finding=True, encoder=encoder)
         )
         predictor = opener[0]()
         (found,) = predictor.find([text], min_confidence=min_confidence, domain=domain, batch_size=batch_size)
@@ -193,7 +195,9 @@ def predict(
         threads = threads or 1  # a worker has one CPU
     told = domain is not None
     open_predictor, job = (
-        _starter(version, threads, device) if by_starter else _opener(Path(store), version, threads, device, told=told)
+        _starter(version, threads, device, encoder)
+        if by_starter
+        else _opener(Path(store), version, threads, device, told=told, encoder=encoder)
     )
     if out is not None:
 
@@ -245,7 +249,14 @@ def _refuse_word(word: str, *, named: bool) -> None:
 
 
 def _opener(
-    store: Path, version: int | None, threads: int | None, device: str, *, told: bool, finding: bool = False
+    store: Path,
+    version: int | None,
+    threads: int | None,
+    device: str,
+    *,
+    told: bool,
+    finding: bool = False,
+    encoder: str | None = None,
 ) -> tuple[Callable[[], Answering], dict[str, Any]]:
     """How to open the predictor of a store or an exported folder, and what tells it from any other.
 
@@ -254,6 +265,11 @@ def _opener(
     """
     from classic.runtime.folder import is_exported, read_card
 
+    if encoder is not None:
+        raise InputError(
+            "--encoder chooses a starter, and a store has an encoder of its own",
+            fix="leave out --encoder, or the store",
+        )
     if is_exported(store):
         if version is not None:
             raise InputError("an exported folder holds one version", fix="leave --version out, or name the store")
@@ -281,8 +297,10 @@ def _opener(
     return open_store, job
 
 
-def _starter(version: int | None, threads: int | None, device: str) -> tuple[Callable[[], Answering], dict[str, Any]]:
-    """The starter instead of a store."""
+def _starter(
+    version: int | None, threads: int | None, device: str, encoder: str | None
+) -> tuple[Callable[[], Answering], dict[str, Any]]:
+    """The starter instead of a store: the one over this encoder, or over the embedded one."""
     if version is not None:
         raise InputError(
             f"there is no store whose version {version} could be asked", fix="name the store, or leave --version out"
@@ -290,12 +308,13 @@ def _starter(version: int | None, threads: int | None, device: str) -> tuple[Cal
 
     def open_starter() -> Answering:
         where = prepare_torch(threads, device)
-        from classic.learning.starter import starter_learner
+        from classic.learning.starter import starter_learner, starter_over
         from classic.prediction.predictor import Predictor
 
-        return Predictor(starter_learner(device=where), 1, where)
+        return Predictor(starter_learner(starter_over(encoder) if encoder else None, where), 1, where)
 
-    return open_starter, {"starter": True, "device": device, "threads": threads}
+    job = {"starter": True, "device": device, "threads": threads}
+    return open_starter, job | ({"encoder": encoder} if encoder else {})
 
 
 def _exported(folder: Path, card: Card, threads: int | None) -> tuple[Callable[[], Answering], dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classic.cli.options import BatchSize, Device, MinConfidence, OldVersion, Threads, ToldDomain
+from classic.cli.options import BatchSize, Device, MinConfidence, OldVersion, StarterEncoder, Threads, ToldDomain
 from classic.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def summarise(
     ] = None,
     domain: ToldDomain = None,
     version: OldVersion = None,
+    encoder: StarterEncoder = None,
     batch_size: BatchSize = 32,
     threads: Threads = None,
     device: Device = "auto",
@@ -93,7 +94,7 @@ def summarise(
         check_target(target, source)
     found = survey(source, text, date, product)
     _tell(found)
-    predictor = _open(own, version, threads, device, told=domain is not None)
+    predictor = _open(own, version, threads, device, encoder, told=domain is not None)
     _summarise(found, predictor, targets, title or source.stem, min_confidence, least, sample, domain, batch_size)
     if open_it:
         import webbrowser
@@ -103,13 +104,15 @@ def summarise(
             typer.echo("found no browser to open it with", err=True)
 
 
-def _open(own: Path | None, version: int | None, threads: int | None, device: str, *, told: bool) -> Answering:
+def _open(
+    own: Path | None, version: int | None, threads: int | None, device: str, encoder: str | None, *, told: bool
+) -> Answering:
     from classic.cli.predict import _opener, _starter
 
     opener, _ = (
-        _starter(version, threads, device)
+        _starter(version, threads, device, encoder)
         if own is None
-        else _opener(own, version, threads, device, told=told, finding=True)
+        else _opener(own, version, threads, device, told=told, finding=True, encoder=encoder)
     )
     return opener()
 

@@ -18,7 +18,7 @@ from classic.learning.learner import load_learner
 from classic.modules.domain_map import DomainMap
 from classic.prediction.folding import Folded, can_fold, fold
 from classic.prediction.predictor import Predictor
-from classic.runtime.folder import CARD, FINDER, MODEL, TOKENIZER, Card, read_card
+from classic.runtime.folder import CARD, FINDER, FINDER_TOKENIZER, MODEL, TOKENIZER, Card, read_card
 from classic.store.store import Store
 from classic.types import POLARITIES, Example, Scenario
 
@@ -128,7 +128,10 @@ def export_store(
                 told = export_finder(
                     learner.finder, partial, list(dict.fromkeys(asked_about))[:_FOUND_IN], rounded=kind == "int8"
                 )
-                card = replace(card, finder=told, files=card.files | {FINDER: sha256(partial / FINDER)})
+                own = {
+                    name: sha256(partial / name) for name in (FINDER, FINDER_TOKENIZER) if (partial / name).is_file()
+                }
+                card = replace(card, finder=told, files=card.files | own)
             write_json(partial / CARD, card.to_dict())
         partial.rename(folder)
         sync_folder(folder.parent)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from classic.backbones.encoder import encoder_folder
 from classic.errors import ClassicError
 from classic.evaluation.aspects import count_aspects
 from classic.export.graph import Range, write_finder
 from classic.export.rounding import fewer, ranges_of
-from classic.files import write_bytes
+from classic.files import sha256, write_bytes
 from classic.finding.kept import KeptFinder
 from classic.finding.marking import computing
 from classic.prediction.folding import FoldedFinder, fold_finder
 from classic.runtime.exported import open_session
-from classic.runtime.folder import FINDER
+from classic.runtime.folder import FINDER, FINDER_TOKENIZER, TOKENIZER
 from classic.runtime.words import mark_all
 
 _GAP = 1e-3  # largest difference of two logits in 32 bits
@@ -27,11 +29,11 @@ _BATCH = 32
 
 
 def export_finder(kept: KeptFinder, folder: Path, sentences: Sequence[str], *, rounded: bool) -> dict[str, Any]:
-    """Writes the finder's graph; returns what the card says about it.
+    """Writes the finder's graph, and its tokenizer if it is not the model's; returns what the card says about it.
 
     Args:
         kept: The store's finder.
-        folder: Where to.
+        folder: Where to; the model's tokenizer is there.
         sentences: What both are asked about; the steps of 8 bits are chosen on them, too.
         rounded: Whether to compute in 8 bits where that finds the same. Where it does not, it stays in 32.
 
@@ -39,22 +41,25 @@ def export_finder(kept: KeptFinder, folder: Path, sentences: Sequence[str], *, r
         ClassicError: In 32 bits it does not say what the store's says.
     """
     finder = kept.build()
+    tokenizer = encoder_folder(kept.own_encoder) / TOKENIZER
+    if sha256(tokenizer) != sha256(folder / TOKENIZER):  # over another encoder than the model
+        shutil.copyfile(tokenizer, folder / FINDER_TOKENIZER)
     network = fold_finder(finder)
-    max_length = min(kept.config.max_length, finder.reader.max_length)
+    reading = {"max_length": min(kept.config.max_length, finder.reader.max_length), "pad_id": finder.reader.pad_id}
     if rounded:
         words = finder.reader.read(list(sentences))
         batches = [finder.reader.pad(words[start : start + _BATCH]) for start in range(0, len(words), _BATCH)]
         for ranges in fewer(ranges_of(network, batches)):
             told = _write(network, folder, sentences, ranges)
             if told["agreement"] >= _AGREEMENT:
-                return told | {"max_length": max_length}
+                return told | reading
     told = _write(network, folder, sentences, None)
     if told["gap"] > _GAP:
         raise ClassicError(
             f"the exported finder does not say what the store's does: a logit differs by {told['gap']:.2g}",
             fix="export without the finder",
         )
-    return told | {"max_length": max_length}
+    return told | reading
 
 
 def _write(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from classic.errors import IncompatibleError
 from classic.modules.domain_map import DomainMap
 from classic.modules.domain_reader import LEAST, DomainReader, KnownDomain
-from classic.modules.folded import FoldedAdapter, FoldedBlock, FoldedLayer
+from classic.modules.folded import FoldedAdapter, FoldedBlock, FoldedLayer, RelativeBias
 from classic.prediction.folding import Folded, FoldedFinder
 from classic.runtime.pairs import MARKED
 
@@ -52,6 +52,7 @@ def write_graph(folded: Folded, domains: DomainMap, ranges: dict[str, Range] | N
     writer = _Writer(ranges or {})
     states = writer.embed(folded)
     mask = writer.node("Cast", ["attention_mask"], to=6)  # int32, as the attention takes it
+    writer.relative(folded.relative)
     real = writer.node("Unsqueeze", [writer.node("Cast", ["attention_mask"], to=1), writer.integers([2])])
     for number, layer in enumerate(folded.layers):
         assert isinstance(layer, FoldedLayer)
@@ -79,6 +80,7 @@ def write_finder(folded: FoldedFinder, ranges: dict[str, Range] | None = None) -
     writer = _Writer(ranges or {})
     states = writer.embed(folded)
     mask = writer.node("Cast", ["attention_mask"], to=6)
+    writer.relative(folded.relative)
     for number, layer in enumerate(folded.layers):
         assert isinstance(layer, FoldedLayer)
         states = writer.layer(layer, f"layers.{number}", states, mask)
@@ -98,16 +100,20 @@ class _Writer:
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._shared: dict[int, str] = {}
-        self._grid = ""
+        self._grid = self._relative = ""
 
     # --- building blocks --------------------------------------------------------------------------------------------
 
     def node(self, kind: str, inputs: list[str], output: str = "", domain: str = "", **attributes: Any) -> str:
+        output = output or f"{kind.lower()}_{len(self._nodes)}"
+        self._add(kind, inputs, [output], domain, **attributes)
+        return output
+
+    def _add(self, kind: str, inputs: list[str], outputs: list[str], domain: str = "", **attributes: Any) -> None:
         from onnx import helper
 
-        output = output or f"{kind.lower()}_{len(self._nodes)}"
-        self._nodes.append(helper.make_node(kind, inputs, [output], name=f"node_{output}", domain=domain, **attributes))
-        return output
+        name = f"node_{outputs[0]}"
+        self._nodes.append(helper.make_node(kind, inputs, outputs, name=name, domain=domain, **attributes))
 
     def constant(self, values: np.ndarray | Tensor) -> str:
         from onnx import numpy_helper
@@ -156,9 +162,11 @@ class _Writer:
             numbers = self.node("Add", [counted, padding])
             places = self.node("Gather", [self.constant(inner.position_embeddings.weight), numbers])
         words = self.node("Gather", [self.shared(inner.word_embeddings.weight), "input_ids"])
-        known = self.node("Min", ["token_type_ids", self.integers(inner.token_type_embeddings.num_embeddings - 1)])
-        kinds = self.node("Gather", [self.constant(inner.token_type_embeddings.weight), known])
-        states = self.rows(self.norm(inner.LayerNorm, self.node("Add", [self.node("Add", [words, kinds]), places])))
+        if "token_type_embeddings" in dict(inner.named_children()):  # MPNet knows no segments
+            known = self.node("Min", ["token_type_ids", self.integers(inner.token_type_embeddings.num_embeddings - 1)])
+            kinds = self.node("Gather", [self.constant(inner.token_type_embeddings.weight), known])
+            words = self.node("Add", [words, kinds])
+        states = self.rows(self.norm(inner.LayerNorm, self.node("Add", [words, places])))
         if "project" in modules:
             states = self.linear(modules["project"], "project", states)  # type: ignore[arg-type]
         return states
@@ -176,6 +184,9 @@ class _Writer:
         return self.block(layer.fed, f"{name}.fed", inner, states)
 
     def attention(self, layer: FoldedLayer, name: str, states: str, mask: str) -> str:
+        if self._relative:  # onnxruntime has no attention that takes both 8 bits and a bias
+            inputs = [*self.thirds(self.texts(self.linear(layer.joint, name, states))), "", mask, self._relative]
+            return self.rows(self.node("MultiHeadAttention", inputs, domain=_CONTRIB, num_heads=layer.heads))
         weight, bias = layer.joint.weight.T, self.constant(layer.joint.bias)
         if name not in self._ranges:
             inputs = [self.texts(states), self.constant(weight), bias, mask]
@@ -184,6 +195,23 @@ class _Writer:
         small, steps = self.small(name, weight)
         inputs = [self.texts(rounded), small, bias, step, steps, mask, zero]
         return self.rows(self.node("QAttention", inputs, domain=_CONTRIB, num_heads=layer.heads))
+
+    def relative(self, relative: RelativeBias | None) -> None:
+        """The bias (1, heads, L, L) of all attentions, where there is one: see `RelativeBias`."""
+        if relative is None:
+            return
+        length = self.node("Gather", [self.node("Shape", ["input_ids"]), self.integers(1)])
+        tokens = self.node("Range", [self.integers(0), length, self.integers(1)])
+        apart = self.node("Sub", [tokens, self.node("Unsqueeze", [tokens, self.integers([1])])])
+        index = self.node("Add", [apart, self.integers(relative.values.shape[1] // 2)])
+        bias = self.node("Gather", [self.constant(relative.values), index], axis=1)
+        self._relative = self.node("Unsqueeze", [bias, self.integers([0])])
+
+    def thirds(self, states: str) -> list[str]:
+        """Queries, keys and values out of one product."""
+        outputs = [f"third_{part}_{len(self._nodes)}" for part in range(3)]
+        self._add("Split", [states], outputs, axis=-1, num_outputs=3)
+        return outputs
 
     def block(self, block: FoldedBlock, name: str, states: str, residual: str) -> str:
         states = self.linear(block.dense, f"{name}.dense", states)

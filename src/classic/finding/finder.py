@@ -40,6 +40,7 @@ class FinderConfig:
         keep: Share of the version before in the weights that a small lesson ends with; the rest is what it learned. Nothing
             of the starter stays so.
         large_keep: The same of a lesson of at least ``large_from`` sentences, which has more to say.
+        encoder: Name or folder of the encoder it is over; none means the store's own.
     """
 
     width: int = 64
@@ -54,6 +55,7 @@ class FinderConfig:
     rehearsed: float = 0.3
     keep: float = 0.5
     large_keep: float = 0.15
+    encoder: str | None = None
 
 
 class Finder(nn.Module):

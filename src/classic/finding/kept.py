@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from classic.backbones.base import Backbone
-from classic.backbones.encoder import FAMILY
+from classic.backbones.encoder import EMBEDDED, FAMILY, LARGER
 from classic.data.marked import Marked
 from classic.finding.finder import Finder, FinderConfig
 from classic.finding.training import learn
@@ -23,7 +23,7 @@ class KeptFinder:
     """What a version has learned about finding.
 
     Attributes:
-        encoder: Name or folder of the encoder.
+        encoder: Name or folder of the store's encoder.
         config: Shape and recipe.
         seed: Root of all randomness.
         tensors: As `Finder.tensors` gives them; None before the first lesson.
@@ -34,13 +34,18 @@ class KeptFinder:
     seed: int
     tensors: dict[str, Tensor] | None = None
 
+    @property
+    def own_encoder(self) -> str:
+        """Name or folder of the encoder that the finder is over."""
+        return self.config.encoder or self.encoder
+
     def build(self, device: str = "cpu") -> Finder:
         """The network.
 
         Raises:
             ValueError: The tensors are not those of such a finder.
         """
-        finder = Finder(self.encoder, self.config, Seeds(self.seed).generator("finder"))
+        finder = Finder(self.own_encoder, self.config, Seeds(self.seed).generator("finder"))
         if self.tensors is not None:
             finder.load(self.tensors)
         return finder.to(device).eval()
@@ -72,6 +77,11 @@ class KeptFinder:
         learn(finder, sentences, seeds, lesson, teacher=teacher, keep=keep, precision=told, on_step=on_step)
         self.tensors = finder.tensors()
         return finder
+
+
+def finder_of(encoder: str) -> FinderConfig:
+    """The finder of a new store. Beside the larger encoder it is over the embedded one, which finds as fast as ever."""
+    return FinderConfig(encoder=EMBEDDED) if encoder == LARGER else FinderConfig()
 
 
 def can_find(backbone: Backbone) -> bool:

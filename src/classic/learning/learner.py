@@ -15,7 +15,7 @@ from classic.config import from_dict, to_dict
 from classic.data.starter import STARTER
 from classic.errors import InputError, StoreError
 from classic.finding.finder import FinderConfig
-from classic.finding.kept import KeptFinder, can_find
+from classic.finding.kept import KeptFinder, can_find, finder_of
 from classic.learning.soundness import UNSOUND, check_answers, check_settings, check_tensors
 from classic.methods.base import Method
 from classic.modules.domain_map import DomainMap
@@ -148,7 +148,8 @@ def open_or_create(
         path: Its folder.
         config: The system; the default one if none is given.
         seed: Root of all randomness.
-        from_scratch: Whether a new store does without the starter. Only the default system has one.
+        from_scratch: Whether a new store does without the starter. The default system has one, over `minilm` and over
+            `mpnet`.
         finder: Whether a new store learns to find aspects, too, where its encoder allows it.
 
     Raises:
@@ -195,14 +196,15 @@ def begin(
 def _create(path: Path | str, config: SystemConfig, seed: int, device: str, *, starter: bool, finder: bool) -> Learner:
     learner = new_learner(config, seed, device)
     finder = finder and can_find(learner.method.model.backbone)
+    encoder = learner.method.model.backbone.fingerprint()
     settings = {
         "system": learner.config.to_dict(),
         "seed": seed,
-        "encoder": learner.method.model.backbone.fingerprint(),
+        "encoder": encoder,
         "labels": [str(polarity) for polarity in POLARITIES],
     }
     settings |= {"start": STARTER} if starter else {}
-    settings |= {"finder": to_dict(FinderConfig())} if finder else {}
+    settings |= {"finder": to_dict(finder_of(encoder["encoder"]))} if finder else {}
     base = {f"whole/{name}": tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
     learner.finder = _finder(Store.create(path, settings, base), 0)
     return learner

@@ -5,14 +5,16 @@ begins with the domain `starter`, learned once from the corpus that comes with t
 
     python benchmarks/starter/make.py
 
-and shipped as one file of a few megabytes. Everything else treats it as what it is: a domain that was learned first. What
-finds aspects learned the same corpus and lies beside it, made by ``python benchmarks/starter/make_finder.py``.
+and shipped as one file of a few megabytes for each encoder that has a name of its own. Everything else treats it as what it
+is: a domain that was learned first. What finds aspects learned the same corpus and lies beside it, made by
+``python benchmarks/starter/make_finder.py``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,21 +22,34 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from classic.backbones.encoder import EMBEDDED
 from classic.config import from_dict, to_dict
 from classic.data.starter import STARTER
-from classic.errors import StoreError
+from classic.errors import StoreError, unknown_name
 from classic.finding.finder import FinderConfig
-from classic.finding.kept import KeptFinder, can_find
+from classic.finding.kept import KeptFinder, can_find, finder_of
 from classic.learning.learner import Learner, new_learner, take_on
 from classic.store.card import write_card
 from classic.store.store import Store
 from classic.store.versions import Version
 from classic.systems.system import SystemConfig, without_caches
 
-SHA256 = "95a9c734f204a87f94093bd6bdf6ce7bf5d54c703c457c891755b61d50172259"  # of the shipped file
+
+@dataclass(frozen=True)
+class Shipped:
+    """A starter that comes with the package: its file, and what it must be."""
+
+    file: str
+    sha256: str
+
+
+# By the name of the encoder it learned over.
+SHIPPED: dict[str, Shipped] = {
+    EMBEDDED: Shipped("starter.safetensors", "95a9c734f204a87f94093bd6bdf6ce7bf5d54c703c457c891755b61d50172259"),
+}
 FINDER_SHA256 = "7e9a99c51ecf0be2b7b83bc710b0720573b48ea0800e6f65d3ee38ff0124c023"  # of the finder beside it
 FORMAT = 1
-_FILE, _FINDER_FILE = "starter.safetensors", "starter_finder.safetensors"
+_FINDER_FILE = "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
 _READING = ("belief", "faded")
 
@@ -52,8 +67,14 @@ def pack(learner: Learner, record: dict[str, Any]) -> bytes:
 
 
 @cache
-def _shipped() -> bytes | None:
-    return _checked(_FILE, SHA256)
+def _shipped(encoder: str) -> bytes | None:
+    shipped = SHIPPED.get(encoder)
+    return _checked(shipped.file, shipped.sha256) if shipped else None
+
+
+def _starter_of(config: SystemConfig) -> bytes | None:
+    """The file of the starter over a system's encoder, if there is one."""
+    return _shipped(config.complete().backbone_config.get("encoder", ""))
 
 
 @cache
@@ -88,7 +109,7 @@ def starter_finder(encoder: str, config: FinderConfig, seed: int) -> tuple[KeptF
     from safetensors.torch import load
 
     header = _header(data)
-    if header["finder"]["width"] != config.width:
+    if header["finder"]["width"] != config.width or (config.encoder or encoder) != EMBEDDED:
         return kept, {}
     kept.tensors = load(data)
     return kept, {"finder": header["record"]}
@@ -114,7 +135,7 @@ def fits(config: SystemConfig) -> bool:
 
     How it trains does not matter, nor how firmly its answers are read.
     """
-    data = _shipped()
+    data = _starter_of(config)
     if data is None:
         return False
     wanted, there = without_caches(config.complete().to_dict()), without_caches(read(data)[0]["system"])
@@ -128,10 +149,21 @@ def _told(setting: Any) -> Any:
     return {name: value for name, value in setting.items() if name not in _READING}
 
 
+def starter_over(encoder: str) -> SystemConfig:
+    """The default system over an encoder that has a starter.
+
+    Raises:
+        InputError: It has none.
+    """
+    if encoder not in SHIPPED:
+        raise unknown_name("encoder with a starter", encoder, list(SHIPPED))
+    return SystemConfig.preset(changes={"backbone.encoder": encoder})
+
+
 def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> Learner:
     """The starter as a model in memory, to ask without any store."""
-    data = _shipped()
     config = config or SystemConfig.preset()
+    data = _starter_of(config)
     if data is None or not fits(config):
         raise StoreError("there is no starter for this system", fix="teach a store with `classic learn`, then ask it")
     header, tensors = read(data)
@@ -139,14 +171,15 @@ def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> 
     record = header["record"]
     take_on(learner, tensors, record["facts"], [STARTER], [tuple(record["temperature"])])
     encoder = learner.config.backbone_config["encoder"]
-    learner.finder = starter_finder(encoder, FinderConfig(), 0)[0] if can_find(learner.method.model.backbone) else None
+    if can_find(learner.method.model.backbone):
+        learner.finder = starter_finder(encoder, finder_of(encoder), 0)[0]
     return learner
 
 
 def begin_with_starter(store: Store, device: str = "cpu") -> tuple[Version, Learner]:
     """Publishes the starter as the first version of a store that has learned nothing. The caller knows that it fits."""
     learner = starter_learner(SystemConfig.from_dict(store.settings["system"]), device)
-    data = _shipped()
+    data = _starter_of(learner.config)
     assert data is not None
     record = read(data)[0]["record"]
     learner.finder = None

@@ -55,6 +55,27 @@ class FoldedBlock(nn.Module):
         return normed
 
 
+class RelativeBias(nn.Module):
+    """What MPNet adds to every product of a query and a key: a number per head for how far the two tokens lie apart.
+
+    Args:
+        values: (heads, 2 n - 1), from the distance 1 - n to n - 1, where n is the most tokens of a text.
+    """
+
+    values: Tensor
+
+    def __init__(self, values: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("values", values.detach().clone())
+
+    def forward(self, mask: Tensor) -> Tensor:
+        """A mask (B, 1, 1, L) that is true at real tokens, to what is added to products (B, heads, L, L)."""
+        tokens = torch.arange(mask.shape[-1], device=mask.device)
+        middle = self.values.shape[1] // 2
+        bias = self.values[:, tokens - tokens.unsqueeze(1) + middle]
+        return bias.unsqueeze(0).masked_fill(~mask, torch.finfo(bias.dtype).min)
+
+
 class FoldedLayer(nn.Module):
     """A transformer layer of the BERT family; queries, keys and values come out of one product.
 
@@ -82,7 +103,7 @@ class FoldedLayer(nn.Module):
         self.attended, self.intermediate, self.activation, self.fed = attended, intermediate, activation, fed
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """States (B, L, d) to states; ``mask`` (B, 1, 1, L) is true at real tokens."""
+        """States (B, L, d) to states; ``mask`` (B, 1, 1, L) is true at real tokens, or comes from a `RelativeBias`."""
         batch, length, width = x.shape
         parts = self.joint(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
         seen = nn.functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=mask)

@@ -18,7 +18,7 @@ from classic.finding.finder import Finder
 from classic.learning.learner import Learner
 from classic.methods.base import Method
 from classic.modules.adapter import Adapter
-from classic.modules.folded import FoldedBlock, FoldedLayer, alive, as_linear
+from classic.modules.folded import FoldedBlock, FoldedLayer, RelativeBias, alive, as_linear
 from classic.modules.gates import UnitGate
 from classic.modules.heads import Head
 from classic.modules.plastic import Plastic
@@ -43,9 +43,11 @@ class Folded(nn.Module):
         reader: nn.Module | None,
         words: Tensor,
         tokenizer: PairTokenizer,
+        relative: RelativeBias | None = None,
     ) -> None:
         super().__init__()
         self.embeddings, self.layers, self.pool, self.head = embeddings, nn.ModuleList(layers), pool, head
+        self.relative = relative
         self.reader, self.words = reader, words
         self.tokenizer = tokenizer
 
@@ -53,7 +55,7 @@ class Folded(nn.Module):
         """Logits (B, C) and surfaces (B, d) of a batch (B, L)."""
         segments = {"token_type_ids": token_type_ids.clamp(max=SENTENCE)} if self.tokenizer.segments else {}
         states: Tensor = self.embeddings(input_ids=input_ids, **segments)
-        mask = attention_mask.bool()[:, None, None, :]
+        mask = seen_tokens(attention_mask, self.relative)
         for layer in self.layers:
             states = layer(states, mask)
         if self.pool == "mean":
@@ -95,7 +97,14 @@ def fold(learner: Learner, task: int | None = None) -> Folded:
         head = _whole_head(method.model.head, task)
     words = backbone.first_words if isinstance(backbone, Bert) else encoder.embeddings.word_embeddings.weight
     pool = encoder.pooler if settings["pooling"] == "pooler" else settings["pooling"]
-    return Folded(_embeddings(encoder), layers, pool, head, method.reader(task), words, tokenizer).eval()
+    embeddings, relative = _embeddings(encoder), _relative(encoder)
+    return Folded(embeddings, layers, pool, head, method.reader(task), words, tokenizer, relative).eval()
+
+
+def seen_tokens(attention_mask: Tensor, relative: RelativeBias | None) -> Tensor:
+    """What an attention takes: true at real tokens (B, 1, 1, L), or with MPNet's bias, (B, heads, L, L)."""
+    mask = attention_mask.bool()[:, None, None, :]
+    return mask if relative is None else relative(mask)  # type: ignore[no-any-return]
 
 
 class FoldedFinder(nn.Module):
@@ -106,17 +115,23 @@ class FoldedFinder(nn.Module):
     """
 
     def __init__(
-        self, embeddings: nn.Module, layers: list[FoldedLayer], head: nn.Linear, segments: bool, reader: WordReader
+        self,
+        embeddings: nn.Module,
+        layers: list[FoldedLayer],
+        head: nn.Linear,
+        segments: bool,
+        reader: WordReader,
+        relative: RelativeBias | None = None,
     ) -> None:
         super().__init__()
         self.embeddings, self.layers, self.head = embeddings, nn.ModuleList(layers), head
-        self.segments, self.reader = segments, reader
+        self.segments, self.reader, self.relative = segments, reader, relative
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Logits (B, L, 3) of a batch (B, L)."""
         segments = {"token_type_ids": token_type_ids} if self.segments else {}
         states: Tensor = self.embeddings(input_ids=input_ids, **segments)
-        mask = attention_mask.bool()[:, None, None, :]
+        mask = seen_tokens(attention_mask, self.relative)
         for layer in self.layers:
             states = layer(states, mask)
         logits: Tensor = self.head(states)
@@ -127,7 +142,8 @@ def fold_finder(finder: Finder) -> FoldedFinder:
     """The network of a finder as plain layers."""
     encoder: Any = finder.encoder
     layers = [_fold_layer(layer, int(encoder.config.num_attention_heads)) for layer in encoder.encoder.layer]
-    return FoldedFinder(_embeddings(encoder), layers, finder.head, finder.segments, finder.reader).eval()
+    parts = finder.head, finder.segments, finder.reader, _relative(encoder)
+    return FoldedFinder(_embeddings(encoder), layers, *parts).eval()
 
 
 def _embeddings(encoder: nn.Module) -> nn.Module:
@@ -135,6 +151,16 @@ def _embeddings(encoder: nn.Module) -> nn.Module:
     if "embeddings_project" in parts:  # ELECTRA's may be narrower than its layers
         return _Projected(parts["embeddings"], parts["embeddings_project"])
     return parts["embeddings"]
+
+
+def _relative(encoder: nn.Module) -> RelativeBias | None:
+    """MPNet's bias as a table over distances; it computes one over all pairs of places for every batch."""
+    stack: Any = encoder.encoder
+    if not isinstance(getattr(stack, "relative_attention_bias", None), nn.Embedding):
+        return None
+    most = int(encoder.config.max_position_embeddings)  # type: ignore[union-attr, arg-type]
+    buckets = stack.relative_position_bucket(torch.arange(1 - most, most), stack.relative_attention_bias.num_embeddings)
+    return RelativeBias(stack.relative_attention_bias.weight[buckets].T)
 
 
 class _Projected(nn.Module):
@@ -148,7 +174,13 @@ class _Projected(nn.Module):
 
 
 def _fold_layer(layer: Any, heads: int) -> FoldedLayer:
-    own, attended, fed, hidden = layer.attention.self, layer.attention.output, layer.output, layer.intermediate
+    attention, fed, hidden = layer.attention, layer.output, layer.intermediate
+    if "attn" in dict(attention.named_children()):  # MPNet
+        own, ends = attention.attn, attention
+        projections, attended = (own.q, own.k, own.v), own.o
+    else:
+        own, ends = attention.self, attention.output
+        projections, attended = (own.query, own.key, own.value), ends.dense
     if isinstance(hidden, Plastic):  # `Bert` under a method with masks
         living = alive(hidden)
         first = as_linear(hidden.layer.weight[living], hidden.layer.bias[living])  # type: ignore[index]
@@ -156,9 +188,9 @@ def _fold_layer(layer: Any, heads: int) -> FoldedLayer:
     else:
         first, second, activation = hidden.dense, fed.dense, hidden.intermediate_act_fn
     return FoldedLayer(
-        (own.query, own.key, own.value),
+        projections,
         heads,
-        FoldedBlock(attended.dense, _adapter(attended.dropout), attended.LayerNorm),
+        FoldedBlock(attended, _adapter(ends.dropout), ends.LayerNorm),
         first,
         activation,
         FoldedBlock(second, _adapter(fed.dropout), fed.LayerNorm),

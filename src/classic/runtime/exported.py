@@ -13,7 +13,7 @@ import numpy as np
 from classic.errors import InputError, StoreError
 from classic.runtime.answering import Answering, as_prediction, unknown_domain
 from classic.runtime.batches import like_length
-from classic.runtime.folder import FINDER, MODEL, TOKENIZER, Card, read_card
+from classic.runtime.folder import FINDER, MODEL, TOKENIZER, Card, finder_tokenizer, read_card
 from classic.runtime.pairs import Inputs, Pair, PairReader
 from classic.runtime.sentences import Mark
 from classic.runtime.words import WordReader, mark_all
@@ -88,8 +88,10 @@ class ExportedPredictor(Answering):
         from tokenizers import Tokenizer
 
         if self._words is None:
-            tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
-            self._words = WordReader(tokenizer, int(self.card.finder["max_length"]), self.card.pad_id)
+            tokenizer = Tokenizer.from_file(str(self._folder / finder_tokenizer(self.card)))
+            finder = self.card.finder
+            # Exports of earlier releases do not tell the finder's padding: it was the model's.
+            self._words = WordReader(tokenizer, int(finder["max_length"]), int(finder.get("pad_id", self.card.pad_id)))
         return self._words
 
     def answer(self, examples: list[Example], domain: str | None, batch_size: int) -> list[Prediction]:

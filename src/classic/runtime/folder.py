@@ -2,7 +2,7 @@
 
 model.onnx        the network and the domain map
 finder.onnx       what finds aspects, of a store that does
-tokenizer.json    the encoder's
+tokenizer.json    the encoder's; finder_tokenizer.json that of the finder's encoder, where it is another
 classic.json      everything else: domains, temperature, what the export was found to be equal to, sha256 of the files
 """
 
@@ -18,6 +18,7 @@ from classic.files import sha256
 
 FORMAT = 1
 CARD, MODEL, FINDER, TOKENIZER = "classic.json", "model.onnx", "finder.onnx", "tokenizer.json"
+FINDER_TOKENIZER = "finder_tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class Card:
         return asdict(self)
 
 
+def finder_tokenizer(card: Card) -> str:
+    """The file of the tokenizer that the finder reads with."""
+    return FINDER_TOKENIZER if FINDER_TOKENIZER in card.files else TOKENIZER
+
+
 def is_exported(path: Path | str) -> bool:
     """Whether a folder holds an exported model."""
     return (Path(path) / CARD).is_file()
@@ -91,7 +97,8 @@ def read_card(folder: Path) -> Card:
         card = Card(**values)
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"{file} cannot be read ({error})", fix="export the store again") from None
-    for name in (MODEL, TOKENIZER, *([FINDER] if card.finder else [])):
+    finding = {FINDER, finder_tokenizer(card)} if card.finder else set()
+    for name in {MODEL, TOKENIZER} | finding:
         if not (folder / name).is_file() or sha256(folder / name) != card.files.get(name):
             raise StoreError(f"{folder / name} is damaged or missing", fix="export the store again")
     return card

@@ -48,7 +48,7 @@ class WordReader:
     def __init__(self, tokenizer: Any, max_length: int, pad_id: int) -> None:
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_length)
-        self._tokenizer, self._pad_id, self.max_length = tokenizer, pad_id, max_length
+        self._tokenizer, self.pad_id, self.max_length = tokenizer, pad_id, max_length
 
     def read(self, sentences: Sequence[str]) -> list[Words]:
         """The sentences as words."""
@@ -58,7 +58,7 @@ class WordReader:
     def pad(self, words: Sequence[Words]) -> Inputs:
         """A batch, padded to its longest."""
         shape = len(words), max(len(each.ids) for each in words)
-        ids, mask = np.full(shape, self._pad_id, np.int64), np.zeros(shape, np.int64)
+        ids, mask = np.full(shape, self.pad_id, np.int64), np.zeros(shape, np.int64)
         for row, each in enumerate(words):
             ids[row, : len(each.ids)] = each.ids
             mask[row, : len(each.ids)] = 1

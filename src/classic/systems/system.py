@@ -137,7 +137,8 @@ class SystemConfig:
             "additions": Additions,
         }
         changes = changes or {}
-        asked = Asked(name, "quick" if quick else "full", method, backbone, scenario)
+        budget, encoder = "quick" if quick else "full", changes.get("backbone.encoder")
+        asked = Asked(name, budget, method, backbone, scenario, encoder=encoder)
         average = (recipe(asked) | changes).get("additions.average", False)
         settings = recipe(dataclasses.replace(asked, average=average)) | changes
         sections: dict[str, dict[str, Any]] = {section: {} for section in cls.SECTIONS}

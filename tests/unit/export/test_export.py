@@ -219,13 +219,13 @@ def test_a_mean_of_tokens_is_not_what_plain_transformers_reads(
     assert export_store(store, tmp_path / "out", "onnx", sets={"screen": toy_tasks[0].test}).flips == 0
 
 
-@pytest.fixture(params=["roberta", "electra"])
+@pytest.fixture(params=["roberta", "electra", "mpnet"])
 def relative(request: pytest.FixtureRequest, tmp_path: Path, tiny_encoder: Path) -> Path:
-    """Encoders that count positions in another way, or whose embeddings are narrower than their layers."""
+    """Encoders that count positions in another way, have narrower embeddings, or add a bias to their attention."""
     import shutil
 
     import torch
-    from transformers import ElectraConfig, ElectraModel, RobertaConfig, RobertaModel
+    from transformers import ElectraConfig, ElectraModel, MPNetConfig, MPNetModel, RobertaConfig, RobertaModel
 
     folder = tmp_path / "encoder"
     shape = {
@@ -240,8 +240,11 @@ def relative(request: pytest.FixtureRequest, tmp_path: Path, tiny_encoder: Path)
         torch.manual_seed(0)
         if request.param == "roberta":
             model = RobertaModel(RobertaConfig(**shape, pad_token_id=0, type_vocab_size=1), add_pooling_layer=False)
-        else:
+        elif request.param == "electra":
             model = ElectraModel(ElectraConfig(**shape, embedding_size=16, pad_token_id=0))
+        else:
+            model = MPNetModel(MPNetConfig(**shape), add_pooling_layer=False)
+            model.encoder.relative_attention_bias.weight.data.normal_()  # as it is drawn it would hardly be noticed
         model.save_pretrained(folder)
     shutil.copyfile(tiny_encoder / "tokenizer.json", folder / "tokenizer.json")
     return folder

@@ -31,7 +31,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory, quick_system: SystemConfig,
 
 @pytest.fixture
 def shipped(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    monkeypatch.setattr(starter, "_shipped", lambda: packed)
+    monkeypatch.setattr(starter, "_shipped", lambda _: packed)
     return packed
 
 
@@ -87,9 +87,16 @@ def test_a_kill_before_it_was_published_loses_nothing(
 
 
 def test_a_damaged_starter_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starter, "SHA256", hashlib.sha256(b"another").hexdigest())
-    with pytest.raises(StoreError, match="damaged"):
-        starter._shipped.__wrapped__()
+    for encoder, shipped in starter.SHIPPED.items():
+        other = starter.Shipped(shipped.file, hashlib.sha256(b"another").hexdigest())
+        monkeypatch.setitem(starter.SHIPPED, encoder, other)
+        with pytest.raises(StoreError, match="damaged"):
+            starter._shipped.__wrapped__(encoder)
+
+
+@pytest.mark.parametrize("encoder", starter.SHIPPED)
+def test_every_starter_fits_the_default_system_over_its_encoder(encoder: str) -> None:
+    assert starter.fits(starter.starter_over(encoder))
 
 
 def test_where_states_are_cached_and_how_answers_are_read_does_not_matter_to_the_starter() -> None:

@@ -126,13 +126,13 @@ class Spec:
 
 
 def _starter_of(config: SystemConfig) -> dict[str, str]:
-    from classic.learning.starter import SHA256, fits
+    from classic.learning.starter import SHIPPED, fits
 
     if not fits(config):
         raise IncompatibleError(
             "there is no starter for this system", fix="leave +starter out, or ask for classic+starter@bert_adapter"
         )
-    return {"starter": SHA256}
+    return {"starter": SHIPPED[config.backbone_config["encoder"]].sha256}
 
 
 def _thinned(examples: tuple[Example, ...]) -> tuple[Example, ...]:
