@@ -29,6 +29,7 @@ from classic.errors import StoreError, unknown_name
 from classic.finding.finder import FinderConfig
 from classic.finding.kept import KeptFinder, can_find, finder_of
 from classic.learning.learner import Learner, new_learner, take_on
+from classic.modules.folded import alive
 from classic.store.card import write_card
 from classic.store.store import Store
 from classic.store.versions import Version
@@ -52,6 +53,9 @@ FORMAT = 1
 _FINDER_FILE = "starter_finder.safetensors"
 _DECIDES = ("method", "backbone", "scenario", "task_id", "backbone_config", "additions")  # weights of losses do not
 _READING = ("belief", "faded")
+_PLAIN = "ncl"  # may begin with the same network, its masks gone into the weights
+_OF_MASKS = ("capacity", "masks", "overlap", "transfer")  # in a record, what only a method with masks reports
+_AWAKE = 1e-6  # bias of a unit that says nothing: at 0 behind a ReLU it could never learn
 
 
 def pack(learner: Learner, record: dict[str, Any]) -> bytes:
@@ -133,13 +137,15 @@ def _header(data: bytes) -> dict[str, Any]:
 def fits(config: SystemConfig) -> bool:
     """Whether a starter is shipped for this system: same method, backbone and shapes.
 
-    How it trains does not matter, nor how firmly its answers are read.
+    Plain sequential training over the same shapes may begin with it, too. How a system trains does not matter, nor how
+    firmly its answers are read.
     """
     data = _starter_of(config)
     if data is None:
         return False
     wanted, there = without_caches(config.complete().to_dict()), without_caches(read(data)[0]["system"])
-    return all(_told(wanted[name]) == _told(there[name]) for name in _DECIDES)
+    decides = ("backbone", "scenario", "task_id", "backbone_config") if config.method == _PLAIN else _DECIDES
+    return all(_told(wanted[name]) == _told(there[name]) for name in decides)
 
 
 def _told(setting: Any) -> Any:
@@ -169,11 +175,32 @@ def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> 
     header, tensors = read(data)
     learner = new_learner(config, 0, device)
     record = header["record"]
+    if config.method == _PLAIN:
+        masked = SystemConfig.from_dict(header["system"])
+        masked.backbone_config["encoder"] = learner.config.backbone_config["encoder"]
+        teacher = new_learner(masked, 0)
+        take_on(teacher, tensors, record["facts"], [STARTER], [tuple(record["temperature"])])
+        plain = _without_masks(teacher)
+        tensors = {name: plain[name] for name in learner.tensors()}
     take_on(learner, tensors, record["facts"], [STARTER], [tuple(record["temperature"])])
     encoder = learner.config.backbone_config["encoder"]
     if can_find(learner.method.model.backbone):
         learner.finder = starter_finder(encoder, finder_of(encoder), 0)[0]
     return learner
+
+
+def _without_masks(learner: Learner) -> dict[str, Tensor]:
+    """The tensors of a masked network as a plain one that says the same; units that were shut may learn again."""
+    layers = learner.method.model.backbone.plastic().values()
+    heard = {plastic for layer in layers for plastic in layer.upstream}
+    with torch.no_grad(), learner.method.acting_as(None):
+        for layer in layers:
+            own = layer.layer
+            if layer.upstream:
+                own.weight[:, ~torch.cat([alive(plastic) for plastic in layer.upstream])] = 0.0
+            if layer not in heard and own.bias is not None:
+                own.weight[~alive(layer)], own.bias[~alive(layer)] = 0.0, _AWAKE
+    return learner.tensors()
 
 
 def begin_with_starter(store: Store, device: str = "cpu") -> tuple[Version, Learner]:
@@ -182,6 +209,8 @@ def begin_with_starter(store: Store, device: str = "cpu") -> tuple[Version, Lear
     data = _starter_of(learner.config)
     assert data is not None
     record = read(data)[0]["record"]
+    if learner.config.method == _PLAIN:
+        record = {name: value for name, value in record.items() if name not in _OF_MASKS}
     learner.finder = None
     if (settings := store.settings.get("finder")) is not None:
         config = from_dict(FinderConfig, settings, where="finder")

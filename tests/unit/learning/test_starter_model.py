@@ -64,10 +64,31 @@ def test_it_is_left_out_where_it_is_not_wanted_or_does_not_fit(
 ) -> None:
     assert open_or_create(tmp_path / "scratch.store", quick_system, from_scratch=True).domains() == []
     assert begin(tmp_path / "bench.store", quick_system)[0].domains() == []
-    other = SystemConfig.preset(method="ncl", changes={"backbone.encoder": quick_system.backbone_config["encoder"]})
+    other = SystemConfig.preset(method="hat", changes={"backbone.encoder": quick_system.backbone_config["encoder"]})
     assert open_or_create(tmp_path / "other.store", other).domains() == []
     with pytest.raises(StoreError, match="no starter"):
         starter.starter_learner(other)
+
+
+@pytest.mark.parametrize("added", [{}, {"additions.shares": "set_aside", "additions.average": True}])
+def test_plain_training_begins_with_the_same_network_without_its_masks(
+    shipped: bytes, tmp_path: Path, quick_system: SystemConfig, toy_tasks: Tasks, added: dict[str, Any]
+) -> None:
+    masked = starter.starter_learner(quick_system)
+    shapes = {f"backbone.{name}": value for name, value in quick_system.complete().backbone_config.items()}
+    plain = SystemConfig.preset(method="ncl", changes=shapes | added | {"train.epochs": 1})
+    store = open_or_create(tmp_path / "plain.store", plain)
+    assert store.domains() == [STARTER]
+    assert "masks" not in store.version().record
+    learner = load_learner(store)
+    batch = learner.method.model.backbone.collate([Example(e.sentence, e.aspect) for e in toy_tasks[0].test])
+    masked.method.eval()
+    learner.method.eval()
+    shut = 1 - masked.method.gates.mask(0).float().mean()  # type: ignore[attr-defined]
+    assert shut > 0  # else nothing would be shown
+    assert torch.allclose(learner.method.logits(batch), masked.method.logits(batch), atol=1e-4)
+    teach(store, toy_tasks[1])
+    assert store.domains() == [STARTER, toy_tasks[1].name]
 
 
 def test_a_kill_before_it_was_published_loses_nothing(
