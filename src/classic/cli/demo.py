@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from classic.cli import completion
 from classic.cli.options import AsJson, Device, Threads, keep_quick, prepare_torch, print_json
 
-RECIPE: dict[str, int] = {}  # what the demo sets differently: nothing
+RECIPE: dict[str, Any] = {}  # what the demo sets differently: nothing
 _QUESTIONS = (
     ("The crema is thick and lovely, but descaling takes forever.", ("crema", "descaling")),
     ("Our room faced the courtyard and the pillows were far too soft.", ("room", "pillows")),

@@ -76,7 +76,12 @@ def learn(
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Encoder of a NEW store: minilm, a folder, or a Hugging Face id.", show_default=False),
+        typer.Option(
+            help="Encoder of a NEW store: minilm (the default), mpnet (better answers, eight times the time), a folder, or "
+            "a Hugging Face id. See `classic encoders`.",
+            show_default=False,
+            autocompletion=completion.of("minilm", "mpnet"),
+        ),
     ] = None,
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="A NEW store does without the starter it would begin with.")
@@ -105,8 +110,8 @@ def learn(
 ) -> None:
     """Teach a store a new domain; a store that does not exist is made.
 
-    A new store of the default system begins with the starter: a model that has read 28 everyday domains and knows what an
-    aspect is. --from-scratch does without it.
+    A new store of the default system, or of --method ncl, begins with the starter: a model that has read 28 everyday domains
+    and knows what an aspect is. --from-scratch does without it.
 
     The data is read, checked and learned; nothing of it is kept (but by the methods that replay: derpp, retrain, joint).
     Interrupt or kill it whenever you like: the same command goes on where it stopped and ends with the same model, to the

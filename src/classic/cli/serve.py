@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from classic.cli import completion
 from classic.cli.demo import RECIPE
 from classic.cli.options import prepare_torch
 from classic.errors import InputError
@@ -23,6 +24,13 @@ def serve(
         bool, typer.Option("--demo", help="Serve a demo store (classic-demo, if none is named); make it on the way.")
     ] = False,
     new: Annotated[bool, typer.Option("--new", help="Make an untaught store if there is none.")] = False,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="Encoder of a store that is made: minilm, mpnet, a folder, or a Hugging Face id (`classic encoders`).",
+            autocompletion=completion.of("minilm", "mpnet"),
+        ),
+    ] = "minilm",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8321,
     allow_host: Annotated[
@@ -46,7 +54,14 @@ def serve(
         int | None,
         typer.Option(help="CPU threads of the teaching process. Default: half the cores.", min=1, show_default=False),
     ] = None,
-    teach_memory: Annotated[float, typer.Option(help="GiB the teaching process may take; 0 is no limit.", min=0)] = 4.0,
+    teach_memory: Annotated[
+        float | None,
+        typer.Option(
+            help="GiB the teaching process may take; 0 is no limit. Default: 4, over mpnet 8.",
+            min=0,
+            show_default=False,
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Log every request: route, status, time.")] = False,
 ) -> None:
     """Serve a store: an API and a page to ask it, teach it, publish what it learned, and go back.
@@ -78,6 +93,7 @@ def serve(
         from classic.serving.supervisor import job_folder
     except ModuleNotFoundError as error:
         raise InputError(f"the service needs {error.name}", fix="pip install 'classic-asc[serve]'") from None
+    from classic.backbones.encoder import LARGER
     from classic.learning.learner import open_or_create
     from classic.store.store import Store
     from classic.systems.system import SystemConfig
@@ -85,7 +101,10 @@ def serve(
     if Store.exists(path) or not (demo or new):
         opened = Store.open(path)
     else:
-        opened = open_or_create(path, SystemConfig.preset("default", changes=RECIPE if demo else {}), finder=True)
+        changes = (RECIPE if demo else {}) | {"backbone.encoder": encoder}
+        opened = open_or_create(path, SystemConfig.preset("default", changes=changes), finder=True)
+    if teach_memory is None:
+        teach_memory = 8.0 if opened.settings["encoder"].get("encoder") == LARGER else 4.0
     token = None if no_token else read_token(job_folder(path), os.environ.get("CLASSIC_TOKEN"))
     config = ServiceConfig(
         access=Access(token, frozenset(name.casefold() for name in allow_host or [])),
