@@ -84,6 +84,35 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(params=["roberta", "electra", "mpnet"])
+def relative(request: pytest.FixtureRequest, tmp_path: Path, tiny_encoder: Path) -> Path:
+    """Encoders that count positions in another way, have narrower embeddings, or add a bias to their attention."""
+    import torch
+    from transformers import ElectraConfig, ElectraModel, MPNetConfig, MPNetModel, RobertaConfig, RobertaModel
+
+    folder = tmp_path / "encoder"
+    shape = {
+        "vocab_size": 200,
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 48,
+        "max_position_embeddings": 66,
+    }
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        if request.param == "roberta":
+            model = RobertaModel(RobertaConfig(**shape, pad_token_id=0, type_vocab_size=1), add_pooling_layer=False)
+        elif request.param == "electra":
+            model = ElectraModel(ElectraConfig(**shape, embedding_size=16, pad_token_id=0))
+        else:
+            model = MPNetModel(MPNetConfig(**shape), add_pooling_layer=False)
+            model.encoder.relative_attention_bias.weight.data.normal_()  # as it is drawn it would hardly be noticed
+        model.save_pretrained(folder)
+    shutil.copyfile(tiny_encoder / "tokenizer.json", folder / "tokenizer.json")
+    return folder
+
+
 TOY_ASPECTS = (
     ("screen", "battery", "keyboard"),
     ("soup", "waiter", "dessert"),

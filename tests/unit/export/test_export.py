@@ -219,37 +219,6 @@ def test_a_mean_of_tokens_is_not_what_plain_transformers_reads(
     assert export_store(store, tmp_path / "out", "onnx", sets={"screen": toy_tasks[0].test}).flips == 0
 
 
-@pytest.fixture(params=["roberta", "electra", "mpnet"])
-def relative(request: pytest.FixtureRequest, tmp_path: Path, tiny_encoder: Path) -> Path:
-    """Encoders that count positions in another way, have narrower embeddings, or add a bias to their attention."""
-    import shutil
-
-    import torch
-    from transformers import ElectraConfig, ElectraModel, MPNetConfig, MPNetModel, RobertaConfig, RobertaModel
-
-    folder = tmp_path / "encoder"
-    shape = {
-        "vocab_size": 200,
-        "hidden_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 48,
-        "max_position_embeddings": 66,
-    }
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        if request.param == "roberta":
-            model = RobertaModel(RobertaConfig(**shape, pad_token_id=0, type_vocab_size=1), add_pooling_layer=False)
-        elif request.param == "electra":
-            model = ElectraModel(ElectraConfig(**shape, embedding_size=16, pad_token_id=0))
-        else:
-            model = MPNetModel(MPNetConfig(**shape), add_pooling_layer=False)
-            model.encoder.relative_attention_bias.weight.data.normal_()  # as it is drawn it would hardly be noticed
-        model.save_pretrained(folder)
-    shutil.copyfile(tiny_encoder / "tokenizer.json", folder / "tokenizer.json")
-    return folder
-
-
 def test_relatives_of_bert_say_the_same(tmp_path: Path, relative: Path, tiny_system: Make, toy_tasks: Tasks) -> None:
     config = tiny_system(changes={"backbone.encoder": str(relative), "backbone.width": 8, "train.epochs": 1})
     store = open_or_create(tmp_path / "store", config)

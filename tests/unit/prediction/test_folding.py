@@ -133,6 +133,13 @@ def test_a_head_without_neutral_never_says_neutral(
     assert not (Predictor(learner, 1).logits(texts, learner.domains[1]).argmax(dim=1) == 2).any()
 
 
+def test_relatives_of_bert_say_the_same(tmp_path: Path, relative: Path, tiny_system: Make, toy_tasks: Tasks) -> None:
+    changes = {"backbone.encoder": str(relative), "backbone.width": 8, "train.epochs": 1}
+    _, learner = teach(open_or_create(tmp_path / "store", tiny_system(changes=changes)), toy_tasks[0])
+    short, long = toy_tasks[0].test[0], Example("the soup is good, but the waiter was very slow today", "waiter")
+    assert gap(learner, [short, long]) < 1e-5  # in one batch, so that one of them is padded
+
+
 def test_what_is_not_a_plain_network_is_not_folded(tmp_path: Path, tiny_system: Make, toy_tasks: Tasks) -> None:
     config = tiny_system(method="bcl", scenario=Scenario.TIL, changes={"backbone.width": 8, "train.epochs": 1})
     store = open_or_create(tmp_path / "store", config)
