@@ -2,6 +2,7 @@
 
     CLASSIC_DATA=FOLDER python benchmarks/starter/curve.py
     CLASSIC_DATA=FOLDER python benchmarks/starter/curve.py --valid --rows 60 150
+    CLASSIC_DATA=FOLDER python benchmarks/starter/curve.py --encoder mpnet --starts starter --out FILE
 
 The default system learns the first N rows of a domain, from scratch or on the starter, and is scored on the domain's test
 set; with --valid on its validation set, to choose settings by. Results are added to curve.json; curve.md is their table.
@@ -27,6 +28,8 @@ def main() -> None:
     parser.add_argument("--valid", action="store_true", help="score validation sets")
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--domains", nargs="+", default=DOMAINS)
+    parser.add_argument("--starts", nargs="+", default=("scratch", "starter"), choices=("scratch", "starter"))
+    parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--out", type=Path, default=HERE / "curve.json")
     arguments = parser.parse_args()
     from classic.files import write_json
@@ -35,16 +38,17 @@ def main() -> None:
     part = "valid" if arguments.valid else "test"
     for name in arguments.domains:
         for rows in arguments.rows:
-            for start in ("scratch", "starter"):
-                key = {"domain": name, "part": part, "rows": rows, "start": start}
+            for start in arguments.starts:
+                kind = start if arguments.encoder == "minilm" else f"{start}, {arguments.encoder}"
+                key = {"domain": name, "part": part, "rows": rows, "start": kind}
                 if all(any(other[field] != value for field, value in key.items()) for other in found):
-                    found.append(key | learn(name, part, rows, start))
+                    found.append(key | learn(name, part, rows, start, arguments.encoder))
                     write_json(arguments.out, found)
                     arguments.out.with_suffix(".md").write_text("\n".join(table(found)) + "\n", encoding="utf-8")
     print("\n".join(table(found)))
 
 
-def learn(name: str, part: str, rows: int, start: str) -> dict[str, Any]:
+def learn(name: str, part: str, rows: int, start: str, encoder: str) -> dict[str, Any]:
     import torch
 
     torch.set_num_threads(1)
@@ -58,7 +62,7 @@ def learn(name: str, part: str, rows: int, start: str) -> dict[str, Any]:
     from classic.training.loop import learn_task
     from classic.types import TaskId
 
-    whole, config = load_domain(name), SystemConfig.preset()
+    whole, config = load_domain(name), SystemConfig.preset(changes={"backbone.encoder": encoder})
     learner = starter_learner(config) if start == "starter" else new_learner(config, 0)
     task = replace(whole, train=whole.train[:rows])
     learn_task(learner.method, task, config.train, Seeds(0))
