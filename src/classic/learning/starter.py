@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from classic.backbones.encoder import EMBEDDED
+from classic.backbones.encoder import EMBEDDED, LARGER
 from classic.config import from_dict, to_dict
 from classic.data.starter import STARTER
 from classic.errors import StoreError, unknown_name
@@ -47,6 +47,7 @@ class Shipped:
 # By the name of the encoder it learned over.
 SHIPPED: dict[str, Shipped] = {
     EMBEDDED: Shipped("starter.safetensors", "95a9c734f204a87f94093bd6bdf6ce7bf5d54c703c457c891755b61d50172259"),
+    LARGER: Shipped("starter_mpnet.safetensors", "aaa3ee2024926351983ac6d61b79bd95a39957e26f1cd9268e7b15ef7bd994f5"),
 }
 FINDER_SHA256 = "7e9a99c51ecf0be2b7b83bc710b0720573b48ea0800e6f65d3ee38ff0124c023"  # of the finder beside it
 FORMAT = 1
