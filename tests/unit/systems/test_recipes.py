@@ -13,9 +13,9 @@ from classic.systems.system import BACKBONES, METHODS, SystemConfig
 from classic.types import Scenario
 
 EVERYTHING = [
-    Asked(preset, budget, method, backbone, scenario, average)
-    for preset, budget, method, backbone, scenario, average in itertools.product(
-        PRESETS, ("quick", "full"), METHODS, BACKBONES, Scenario, (False, True)
+    Asked(*each)
+    for each in itertools.product(
+        PRESETS, ("quick", "full"), METHODS, BACKBONES, Scenario, (False, True), (None, "mpnet")
     )
 ]
 
