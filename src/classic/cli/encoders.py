@@ -22,7 +22,7 @@ def list_command() -> None:
     table.add_row("minilm", "6 layers, 384 wide", "yes", "yes", "comes with the package; the default")
     here = "yes" if is_at_hand(MPNET) else "no: classic encoders install mpnet"
     table.add_row(
-        "mpnet", "12 layers, 768 wide", "yes", here, "all-mpnet-base-v2: better answers, eight times the time"
+        "mpnet", "12 layers, 768 wide", "yes", here, "all-mpnet-base-v2: better answers, seven times the time"
     )
     Console().print(table)
     typer.echo("Any folder of the BERT family will do, too: classic learn STORE DATA --domain NAME --encoder FOLDER")

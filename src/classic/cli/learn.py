@@ -77,7 +77,7 @@ def learn(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="Encoder of a NEW store: minilm (the default), mpnet (better answers, eight times the time), a folder, or "
+            help="Encoder of a NEW store: minilm (the default), mpnet (better answers, seven times the time), a folder, or "
             "a Hugging Face id. See `classic encoders`.",
             show_default=False,
             autocompletion=completion.of("minilm", "mpnet"),

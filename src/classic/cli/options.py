@@ -77,7 +77,7 @@ StarterEncoder = Annotated[
     str | None,
     typer.Option(
         "--encoder",
-        help="Without a store: minilm, or mpnet, which answers better and takes eight times as long (`classic encoders`).",
+        help="Without a store: minilm, or mpnet, which answers better and takes seven times as long (`classic encoders`).",
         show_default=False,
         autocompletion=completion.of("minilm", "mpnet"),
     ),

@@ -100,7 +100,7 @@ _TRAINING = (
         budget="full",
         backbone=("bert", "bert_adapter"),
     ),
-    # The larger encoder learns a small domain in half of the passes, and each takes eight times as long (docs/research,
+    # The larger encoder learns a small domain in half of the passes, and each takes seven times as long (docs/research,
     # section 34).
     rule({"train.epochs": 3}, preset="default", budget="full", backbone="bert_adapter", encoder="mpnet"),
     # A whole encoder bears only small steps.
