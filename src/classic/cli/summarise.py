@@ -105,7 +105,7 @@ def summarise(
 
 
 def _open(
-    own: Path | None, version: int | None, threads: int | None, device: str, encoder: str | None, *, told: bool
+    own: Path | None, version: int | None, threads: int | None, device: str, encoder: str | None = None, *, told: bool
 ) -> Answering:
     from classic.cli.predict import _opener, _starter
 
