@@ -144,6 +144,8 @@ def test_it_listens_on_loopback_only_and_refuses_more_without_names(taught_store
         result = CliRunner().invoke(app, ["serve", str(taught_store), "--port", "0", *options])
         assert result.exit_code != 0 and "other machines" in str(result.exception)
     assert "no store is named" in str(CliRunner().invoke(app, ["serve"]).exception)
+    other = CliRunner().invoke(app, ["serve", str(taught_store), "--port", "0", "--encoder", "mpnet"])
+    assert "not 'mpnet'" in str(other.exception)  # a store keeps its encoder
     assert "there is no store" in str(CliRunner().invoke(app, ["serve", str(tmp_path / "none")]).exception)
 
 

@@ -25,12 +25,13 @@ def serve(
     ] = False,
     new: Annotated[bool, typer.Option("--new", help="Make an untaught store if there is none.")] = False,
     encoder: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Encoder of a store that is made: minilm, mpnet, a folder, or a Hugging Face id (`classic encoders`).",
+            help="Encoder of a NEW store: minilm (the default), mpnet, a folder, or a Hugging Face id (`classic encoders`).",
+            show_default=False,
             autocompletion=completion.of("minilm", "mpnet"),
         ),
-    ] = "minilm",
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8321,
     allow_host: Annotated[
@@ -100,8 +101,11 @@ def serve(
 
     if Store.exists(path) or not (demo or new):
         opened = Store.open(path)
+        own = opened.settings["encoder"].get("encoder")
+        if encoder not in (None, own):
+            raise InputError(f"{path} is over the encoder {own!r}, not {encoder!r}", fix="leave out --encoder")
     else:
-        changes = (RECIPE if demo else {}) | {"backbone.encoder": encoder}
+        changes = (RECIPE if demo else {}) | ({"backbone.encoder": encoder} if encoder else {})
         opened = open_or_create(path, SystemConfig.preset("default", changes=changes), finder=True)
     if teach_memory is None:
         teach_memory = 8.0 if opened.settings["encoder"].get("encoder") == LARGER else 4.0
