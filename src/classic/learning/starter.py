@@ -178,8 +178,7 @@ def starter_learner(config: SystemConfig | None = None, device: str = "cpu") -> 
     record = header["record"]
     if config.method == _PLAIN:
         masked = SystemConfig.from_dict(header["system"])
-        masked.backbone_config["encoder"] = learner.config.backbone_config["encoder"]
-        teacher = new_learner(masked, 0)
+        teacher = new_learner(masked, 0)  # over the same encoder: else it would not fit
         take_on(teacher, tensors, record["facts"], [STARTER], [tuple(record["temperature"])])
         plain = _without_masks(teacher)
         tensors = {name: plain[name] for name in learner.tensors()}
