@@ -56,7 +56,7 @@ def run(system: str, source: str, arguments: argparse.Namespace) -> None:
     determined = spec.determined_by(tasks, arguments.threads)
     key = key_of(determined)
     path = RESULTS / f"{system.replace('/', '-')}-without-{source}-{key[:12]}.json"
-    if path.exists():
+    if path.exists() and told_one_by_one(path):
         return
     config = spec.config()
     if "cache_folder" in config.backbone_config:
@@ -74,7 +74,7 @@ def run(system: str, source: str, arguments: argparse.Namespace) -> None:
     for name in left_out:
         test = load_domain(name).test
         learner.method.model.backbone.prepare(test, dataset=True)
-        answers[name] = confusion(learner, name, test)
+        answers[name] = confusion(learner, name, test, ordered=True)
     RESULTS.mkdir(exist_ok=True)
     write_json(
         path,
@@ -87,6 +87,11 @@ def run(system: str, source: str, arguments: argparse.Namespace) -> None:
             "key": key,
         },
     )
+
+
+def told_one_by_one(path: Path) -> bool:
+    """Whether a result tells every answer, as paired tests need it. Early ones have counts only."""
+    return all("said" in counted for counted in json.loads(path.read_bytes())["answers"].values())
 
 
 def show() -> None:
