@@ -15,6 +15,7 @@ import dataclasses
 import json
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 RESULTS = Path(__file__).parent / "unseen"
 SOURCES = ("SemEval14", "HL5", "Liu3", "Ding9")
@@ -95,24 +96,67 @@ def told_one_by_one(path: Path) -> bool:
 
 
 def show() -> None:
-    """Means over the domains of each source, and over all 19."""
+    """Means over the domains of each source and over all that were left out; and how far the first system is ahead."""
     from classic.evaluation.scores import score
 
-    found: dict[str, dict[str, dict]] = {}
+    found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for file in sorted(RESULTS.glob("*.json")):
         result = json.loads(file.read_bytes())
-        name = f"{result['system']}, {result.get('budget', 'quick')}"
-        found.setdefault(name, {})[result["left_out"]] = result["answers"]
+        by_system = found.setdefault(result.get("budget", "quick"), {})
+        by_system.setdefault(result["system"], {})[result["left_out"]] = result["answers"]
     print("| system | left out | domains | accuracy | macro-F1 | own classes |")
     print("| :-- | :-- | --: | --: | --: | --: |")
-    for system, by_source in found.items():
-        everything = []
-        for source in (name for name in SOURCES if name in by_source):
-            scores = [score(counted) for counted in by_source[source].values()]
-            everything += scores
-            print(line(system, source, scores))
-        if len(by_source) == len(SOURCES):
-            print(line(system, "each in turn", everything))
+    for budget, by_system in found.items():
+        for system, by_source in by_system.items():
+            name, everything = f"{system}, {budget}", []
+            for source in (each for each in SOURCES if each in by_source):
+                scores = [score(counted) for counted in by_source[source].values()]
+                everything += scores
+                print(line(name, source, scores))
+            if len(by_source) == len(SOURCES):
+                print(line(name, "each in turn", everything))
+    for budget, by_system in found.items():
+        show_leads(budget, by_system)
+
+
+def show_leads(budget: str, by_system: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """How far CLASSIC is ahead of the others on the same backbone, over the sources that both have answers on."""
+    from classic.benchmark.runs.spec import Spec
+    from classic.benchmark.tables.numbers import p_value
+    from classic.benchmark.tables.paired import compare
+    from classic.benchmark.tables.rows import Run
+    from classic.benchmark.tables.statistics import holm
+
+    def answers(system: str, sources: list[str]) -> list[Run]:
+        told = {name: {"final": each} for source in sources for name, each in by_system[system][source].items()}
+        return [Run(Spec(system), {"tasks": told})]
+
+    for ours in (system for system in by_system if system.startswith("classic@")):
+        leads, shared_by = {}, {}
+        for theirs in by_system:
+            shared = [
+                source
+                for source in SOURCES
+                if all(
+                    source in by_system[each] and all("said" in told for told in by_system[each][source].values())
+                    for each in (ours, theirs)
+                )
+            ]
+            if theirs != ours and theirs.partition("@")[2] == ours.partition("@")[2] and shared:
+                leads[theirs], shared_by[theirs] = compare(answers(ours, shared), answers(theirs, shared)), shared
+        own = holm({name: lead.permutation for name, lead in leads.items()})
+        all_answers = holm({name: lead.mcnemar for name, lead in leads.items()})
+        for name, lead in leads.items():
+            mine, other, low, high = (100 * value for value in lead.own_f1)
+            right, theirs_right, number = lead.parts["all sentences"]
+            print(
+                f"\n{ours} against {name}, {budget}, without {', '.join(shared_by[name])} in turn: own F1 {mine - other:+.1f} "
+                f"points (95 % of {low:+.1f} to {high:+.1f}), p {p_value(own[name])}; {right} and {theirs_right} of "
+                f"{number} answers right, p {p_value(all_answers[name])}; "
+                + ", ".join(
+                    f"{part} {a} and {b} of {n}" for part, (a, b, n) in lead.parts.items() if part != "all sentences"
+                )
+            )
 
 
 def line(system: str, source: str, scores: list[dict[str, float]]) -> str:
