@@ -127,36 +127,34 @@ def show_leads(budget: str, by_system: dict[str, dict[str, dict[str, Any]]]) -> 
     from classic.benchmark.tables.rows import Run
     from classic.benchmark.tables.statistics import holm
 
+    def told(ours: str, theirs: str) -> list[str]:
+        systems = [by_system[ours], by_system[theirs]]
+        return [
+            source
+            for source in SOURCES
+            if all(source in each and all("said" in set_ for set_ in each[source].values()) for each in systems)
+        ]
+
     def answers(system: str, sources: list[str]) -> list[Run]:
-        told = {name: {"final": each} for source in sources for name, each in by_system[system][source].items()}
-        return [Run(Spec(system), {"tasks": told})]
+        sets = {name: {"final": each} for source in sources for name, each in by_system[system][source].items()}
+        return [Run(Spec(system), {"tasks": sets})]
 
     for ours in (system for system in by_system if system.startswith("classic@")):
-        leads, shared_by = {}, {}
-        for theirs in by_system:
-            shared = [
-                source
-                for source in SOURCES
-                if all(
-                    source in by_system[each] and all("said" in told for told in by_system[each][source].values())
-                    for each in (ours, theirs)
-                )
-            ]
-            if theirs != ours and theirs.partition("@")[2] == ours.partition("@")[2] and shared:
-                leads[theirs], shared_by[theirs] = compare(answers(ours, shared), answers(theirs, shared)), shared
+        shared = {
+            system: told(ours, system)
+            for system in by_system
+            if system != ours and system.partition("@")[2] == ours.partition("@")[2]
+        }
+        leads = {name: compare(answers(ours, of), answers(name, of)) for name, of in shared.items() if of}
         own = holm({name: lead.permutation for name, lead in leads.items()})
-        all_answers = holm({name: lead.mcnemar for name, lead in leads.items()})
+        pooled = holm({name: lead.mcnemar for name, lead in leads.items()})
         for name, lead in leads.items():
             mine, other, low, high = (100 * value for value in lead.own_f1)
-            right, theirs_right, number = lead.parts["all sentences"]
-            print(
-                f"\n{ours} against {name}, {budget}, without {', '.join(shared_by[name])} in turn: own F1 {mine - other:+.1f} "
-                f"points (95 % of {low:+.1f} to {high:+.1f}), p {p_value(own[name])}; {right} and {theirs_right} of "
-                f"{number} answers right, p {p_value(all_answers[name])}; "
-                + ", ".join(
-                    f"{part} {a} and {b} of {n}" for part, (a, b, n) in lead.parts.items() if part != "all sentences"
-                )
-            )
+            print(f"\n{ours} against {name}, {budget}, each in turn of {', '.join(shared[name])}:")
+            print(f"- own F1 {mine - other:+.1f} points, 95 % of {low:+.1f} to {high:+.1f}, p {p_value(own[name])}")
+            for part, (right, theirs, number) in lead.parts.items():
+                p = f", p {p_value(pooled[name])}" if part == "all sentences" else ""
+                print(f"- {part}: {right} and {theirs} of {number} right{p}")
 
 
 def line(system: str, source: str, scores: list[dict[str, float]]) -> str:

@@ -341,6 +341,34 @@ def test_a_search_leaves_out_what_has_no_effect(monkeypatch: pytest.MonkeyPatch)
     assert spaces == [{key: values for key, values in grid().items() if key != "method.gates.s_max"}]
 
 
+def test_a_search_of_any_system_tries_what_it_is_told(data: Path, tmp_path: Path) -> None:
+    words = ["bench", "run", "search", "--results", str(tmp_path), "--dry-run", "--systems"]
+    tried = ["ewc@bert_adapter,derpp@bert_adapter", "--try", "train.learning_rate=1e-4,2e-4,4e-4"]
+    done = CliRunner().invoke(app, [*words, *tried, "--trials", "2"])
+    assert done.output.count("2 trials, 3 combinations") == 2
+    either = ["classic@bert_adapter", "--try", "method.gates.form=soft,hard", "--try", "method.gates.s_max=100,400"]
+    assert "4 trials, 4 combinations" in CliRunner().invoke(app, [*words, *either]).output
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("search", "--systems", "ewc@bert_adapter"), "the paper's grid is of CLASSIC's settings"),
+        (("search", "--systems", "ewc@bert_adapter", "--try", "method.strength=5"), "fewer than two values"),
+        (("search", "--systems", "ewc@bert_adapter", "--try", "method.strength=5,x"), "method.strength is 'x'"),
+        (("search", "--try", "train.epochs=1,2", "--try", "train.epochs=3,4"), "twice"),
+        (("search", "--try", "method.gates.s_max=100,400"), "has no effect"),
+        (("main", "--try", "train.epochs=1,2"), "for the search alone"),
+    ],
+)
+def test_a_search_that_cannot_work_is_refused_before_it_runs(
+    words: tuple[str, ...], why: str, data: Path, tmp_path: Path
+) -> None:
+    refused = CliRunner().invoke(app, ["bench", "run", *words, "--results", str(tmp_path / "none")])
+    assert why in str(refused.exception)
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_result_file_is_short_and_gives_one_tidy_table(spec: Spec, tmp_path: Path) -> None:
     (result,) = run([spec], tmp_path)[1]
     (file,) = (tmp_path / "results").glob("*.json")

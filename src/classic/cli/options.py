@@ -127,11 +127,32 @@ def read_settings(entries: list[str] | None) -> dict[str, Any]:
         key, separator, value = entry.partition("=")
         if not separator:
             raise InputError(f"setting {entry!r} has no value", fix="write KEY=VALUE")
-        try:
-            changes[key] = json.loads(value)
-        except json.JSONDecodeError:
-            changes[key] = value
+        changes[key] = _read_value(value)
     return changes
+
+
+def read_space(entries: list[str] | None) -> dict[str, tuple[Any, ...]]:
+    """Turns KEY=V,V,... options into the values to try of each setting; values are JSON, or plain words.
+
+    >>> read_space(["method.contrast=features,logits", "train.epochs=2,4"])
+    {'method.contrast': ('features', 'logits'), 'train.epochs': (2, 4)}
+    """
+    space: dict[str, tuple[Any, ...]] = {}
+    for key, values in ((entry.partition("=")[0], entry.partition("=")[2]) for entry in entries or []):
+        tried = tuple(_read_value(value.strip()) for value in values.split(",") if value.strip())
+        if len(tried) < 2:
+            raise InputError(f"--try {key} has fewer than two values", fix="write KEY=V,V,... such as train.epochs=2,4")
+        if key in space:
+            raise InputError(f"--try names {key} twice", fix="give all its values at once")
+        space[key] = tried
+    return space
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
 
 
 def read_columns(names: list[str] | None, stars: str | None = None) -> Columns:

@@ -14,7 +14,7 @@ from classic.benchmark.runs.spec import BUDGETS
 from classic.benchmark.runs.suites import Selection
 from classic.errors import InputError, unknown_name
 
-_TABLE_HELP = "main (DIL), til, ablation, std (5 seeds on order 0), cost, or search (the paper's grid)."
+_TABLE_HELP = "main (DIL), til, ablation, std (5 seeds on order 0), cost, or search (the paper's grid, or --try)."
 TableArgument = Annotated[str, typer.Argument(help=_TABLE_HELP, metavar="TABLE", show_default=False)]
 Systems = Annotated[
     str,
