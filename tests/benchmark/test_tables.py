@@ -308,3 +308,19 @@ def test_another_encoder_is_asked_for_by_its_name_or_its_folder_and_stays_out_of
     for other in (None, "minilm"):
         table = make_table("main", Selection(systems=systems, first=1, encoder=other), tmp_path)
         assert table.lines[0].cells[2].text == "—"
+
+
+def test_a_table_without_adapters_is_tested_against_the_classic_it_shows(tmp_path: Path) -> None:
+    """It was tested against a row that nobody saw, and its own CLASSIC got a p."""
+    write_result(tmp_path, "classic@bert_adapter/dil", [(0.1, 0.1)] * 3)
+    write_result(tmp_path, "classic@bert/dil", [(0.9, 0.9)] * 3)
+    write_result(tmp_path, "ncl@bert/dil", [(0.9, 0.9)] * 3)
+    table = make_table("main", Selection(systems=("ncl@bert", "classic@bert")), tmp_path)
+    place = [column.title for column in table.columns].index("p acc.")
+    assert {line.cells[0].text: line.cells[place].text for line in table.lines} == {
+        "NCL": "1.000",
+        "CLASSIC": "",
+        "CLASSIC (forward)": "",
+    }
+    both = Selection(systems=("ncl@bert", "classic@bert", "classic@bert_adapter"))
+    assert [line.cells[place].text for line in make_table("main", both, tmp_path).lines] == ["0.500", "0.500", "", ""]

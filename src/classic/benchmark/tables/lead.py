@@ -28,8 +28,8 @@ _NOTES = (
 
 
 @dataclass(frozen=True)
-class _Lead:
-    """What stands in the two columns of a rival; p-values are corrected."""
+class Lead:
+    """How far a system is ahead of another, answer by answer; p-values are corrected."""
 
     found: Comparison
     p_own: float
@@ -37,13 +37,15 @@ class _Lead:
 
     @property
     def own_f1(self) -> Cell:
+        """Points of own F1, with the interval and p."""
         ours, theirs, low, high = (100 * value for value in self.found.own_f1)
-        return Cell(f"{_points(ours - theirs)} ({_points(low)} to {_points(high)}), p {p_value(self.p_own)}")
+        return Cell(f"{points(ours - theirs)} ({points(low)} to {points(high)}), p {p_value(self.p_own)}")
 
     @property
     def answers(self) -> Cell:
+        """Points of all answers, with p."""
         ours, theirs, number = self.found.parts["all sentences"]
-        return Cell(f"{_points(100 * (ours - theirs) / number)}, p {p_value(self.p_answers)}")
+        return Cell(f"{points(100 * (ours - theirs) / number)}, p {p_value(self.p_answers)}")
 
 
 def lead_table(ours: str, theirs: Sequence[str], chosen: Selection, folder: Path, *, scenario: str = "dil") -> Table:
@@ -56,11 +58,11 @@ def lead_table(ours: str, theirs: Sequence[str], chosen: Selection, folder: Path
         folder: Where the result files are.
         scenario: ``dil`` or ``til``.
     """
-    runs = [run for run in newest_runs(folder) if _tells_answers(run)]
+    runs = [run for run in newest_runs(folder) if tells_answers(run)]
     row, *rivals = marked([select_row(f"{name}/{scenario}", "main", chosen, runs) for name in (ours, *theirs)])
     if not row.runs:
         raise InputError(f"no run of {ours} is finished", fix=f"classic bench run main --systems {ours}")
-    leads = _corrected({rival.system: compare(row.runs, rival.runs) for rival in rivals if _shared(row, rival)})
+    leads = leads_over(row, rivals)
     lines = [_line(row, Cell(""), Cell(""))]
     for rival in rivals:
         lead = leads.get(rival.system)
@@ -77,22 +79,23 @@ def lead_table(ours: str, theirs: Sequence[str], chosen: Selection, folder: Path
     )
 
 
-def _tells_answers(run: Run) -> bool:
+def tells_answers(run: Run) -> bool:
     """Whether its file has every single answer, which files of early versions have not."""
     return all("said" in facts["final"] for facts in run.facts["tasks"].values())
 
 
-def _shared(row: TableRow, rival: TableRow) -> bool:
-    kinds: list[set[tuple[int, int]]] = [
-        {(run.spec.order, run.spec.seed) for run in each.runs} for each in (row, rival)
-    ]
-    return bool(kinds[0] & kinds[1])
-
-
-def _corrected(found: dict[str, Comparison]) -> dict[str, _Lead]:
+def leads_over(row: TableRow, rivals: Sequence[TableRow]) -> dict[str, Lead]:
+    """How far a row is ahead of each other one that it has runs in common with, by the other's system."""
+    found = {rival.system: compare(row.runs, rival.runs) for rival in rivals if shared_runs(row, rival)}
     own = holm({name: each.permutation for name, each in found.items()})
     answers = holm({name: each.mcnemar for name, each in found.items()})
-    return {name: _Lead(each, own[name], answers[name]) for name, each in found.items()}
+    return {name: Lead(each, own[name], answers[name]) for name, each in found.items()}
+
+
+def shared_runs(row: TableRow, rival: TableRow) -> int:
+    """How many runs of both have the same order and seed."""
+    ours, theirs = ({(run.spec.order, run.spec.seed) for run in each.runs} for each in (row, rival))
+    return len(ours & theirs)
 
 
 def _line(row: TableRow, *leads: Cell) -> Line:
@@ -118,5 +121,6 @@ def _percent(right: int, number: int) -> str:
     return f"{100 * right / number:.1f} %" if number else MISSING
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
+    """A difference in percentage points."""
     return f"{value:+.1f}".replace("-", "−")

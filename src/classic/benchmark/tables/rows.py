@@ -166,11 +166,18 @@ def rows_of(table: TableName, chosen: Selection, folder: Path) -> list[TableRow]
     newest = newest_runs(folder)
     specs = specs_of(table, chosen)
     rows = [_row(system, specs, newest) for system in dict.fromkeys(spec.system for spec in specs)]
-    reference = select_row(f"{_CLASSIC}/{'til' if table == 'til' else 'dil'}", table, chosen, newest)
+    reference = select_row(_reference(table, [row.system for row in rows]), table, chosen, newest)
     place = next((index for index, row in enumerate(rows) if row.system == reference.system), None)
     if table in ("main", "til") and place is not None:
         rows.insert(place + 1, replace(rows[place], when="forward"))
     return marked(_compared(rows, reference))
+
+
+def _reference(table: TableName, systems: Sequence[str]) -> str:
+    """The system that the others are tested against: CLASSIC on adapters, or the CLASSIC that a table without it shows."""
+    usual = f"{_CLASSIC}/{'til' if table == 'til' else 'dil'}"
+    shown = [system for system in systems if system.startswith("classic@")]
+    return usual if usual in systems or not shown else shown[0]
 
 
 def newest_runs(folder: Path) -> list[Run]:

@@ -252,9 +252,9 @@ def _best(rows: Iterable[TableRow], metric: str) -> TableRow | None:
 def paper_scores(name: TableName, row: TableRow) -> tuple[float, float]:
     """The paper's accuracy and macro-F1; NaN where it has none."""
     scenario = "til" if name == "til" else "dil"
-    if row.when == "forward":
-        return paper.FORWARD[scenario]
     printed = _paper_row(row.paper_name)
+    if row.when == "forward":
+        return paper.FORWARD[scenario] if printed else (math.nan, math.nan)
     pair = None if printed is None else printed.til if scenario == "til" else printed.dil
     return pair or (math.nan, math.nan)
 

@@ -67,7 +67,7 @@ def show_table(
     _put_out(make_table(table, chosen, results, short=short), form, out, write)
 
 
-def _put_out(table: Table, form: str, out: Path | None, write: Path | None) -> None:
+def _put_out(table: Table, form: str, out: Path | None, write: Path | None, mark: str = "results") -> None:
     """Prints a table, or writes it to where it was asked to be."""
     from classic.benchmark.tables.rendering import plain, render
     from classic.errors import InputError
@@ -76,7 +76,7 @@ def _put_out(table: Table, form: str, out: Path | None, write: Path | None) -> N
         raise InputError("--write puts Markdown into a page", fix="add --format markdown")
     text = render(table, form)
     if write is not None:
-        put_into_page(write, text, "results")
+        put_into_page(write, text, mark)
     if out is not None:
         save(out, plain(text).encode())
     if write is None and out is None:
@@ -104,6 +104,35 @@ def reproduction(
         sys.stdout.write(text)
     else:
         put_into_page(write, text, "results")
+
+
+def claims(
+    ours: Annotated[str, typer.Argument(metavar="OURS", help="A CLASSIC, such as classic@bert.")],
+    orders: Orders = "",
+    seeds: Seeds = "",
+    budget: BudgetOption = "full",
+    encoder: Encoder = None,
+    results: Results = RESULTS,
+    scenario: Annotated[str, typer.Option(help="dil or til.")] = "dil",
+    form: FormatOption = "terminal",
+    out: OutOption = None,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", help="Put it between the two claims marks of this Markdown page.", metavar="FILE"),
+    ] = None,
+) -> None:
+    """Say of every claim of the paper whether the result files bear it out: figures, interval, p and a verdict.
+
+    For instance:
+
+        classic bench claims classic@bert --orders 0-4
+
+        classic bench claims classic@bert --orders 0-4 --format markdown --write docs/results.md
+    """
+    from classic.benchmark.tables.claims import claims_table
+
+    chosen = selection(orders=orders, seeds=seeds, budget=budget, encoder=encoder)
+    _put_out(claims_table(ours, chosen, results, scenario=scenario), form, out, write, "claims")
 
 
 _ASK_SEEDS = "How far other seeds lie apart is not known: run some (`bench run … --seeds 0-2`)."
