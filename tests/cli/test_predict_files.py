@@ -193,7 +193,7 @@ def test_a_file_without_aspects_is_sent_to_find_and_one_with_them_names_them_its
 def test_a_file_alone_is_answered_by_the_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text,term\nthe screen is good,screen\nawful menu,menu\n")
-    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    monkeypatch.setattr("classic.cli.answerers._starter", lambda *_: (FakeFinder, {"starter": True}))
     assert [row["polarity"] for row in ok("predict", source).lines] == ["positive", "negative"]
     asked = json.dumps({"sentence": "awful menu", "aspect": "menu"})
     assert [row["polarity"] for row in ok("predict", "-", stdin=asked).lines] == ["negative"]
@@ -245,7 +245,7 @@ def test_one_word_that_names_nothing_is_told_what_it_was_taken_for(word: str, mo
 
 
 def test_one_word_with_an_aspect_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    monkeypatch.setattr("classic.cli.answerers._starter", lambda *_: (FakeFinder, {"starter": True}))
     for word in ("superb", "10/10!", "well...superb", "superb."):
         (row,) = ok("predict", word, "--aspect", "superb", "--json").lines
         assert row["sentence"] == word
@@ -262,13 +262,13 @@ def test_an_empty_name_of_a_store_is_called_one() -> None:
 
 @pytest.mark.parametrize("command", ["predict", "find"])
 def test_a_sentence_keeps_its_slashes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    monkeypatch.setattr("classic.cli.answerers._starter", lambda *_: (FakeFinder, {"starter": True}))
     (row,) = ok(command, "See https://example.com: the lens is sharp.", "--json").lines
     assert "https://example.com" in row["sentence"]
 
 
 def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
+    monkeypatch.setattr("classic.cli.answerers._starter", lambda *_: (FakeFinder, {"starter": True}))
     text = "The lens is sharp. The menu is confusing."
     rows = ok("predict", text, "--explain", "--json").lines
     assert [row["aspect"] for row in rows] == ["lens", "menu"]
@@ -278,8 +278,8 @@ def test_aspects_that_are_found_are_explained_too(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("command", ["predict", "find"])
 def test_a_review_longer_than_a_name_of_a_file_is_answered(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classic.cli.predict._starter", lambda *_: (FakeFinder, {"starter": True}))
-    monkeypatch.setattr("classic.cli.predict._opener", lambda *_, **__: (FakeFinder, {}))
+    monkeypatch.setattr("classic.cli.answerers._starter", lambda *_: (FakeFinder, {"starter": True}))
+    monkeypatch.setattr("classic.cli.answerers._store", lambda *_, **__: (FakeFinder, {}))
     review = " ".join(["The lens is sharp."] * 40)
     assert len(ok(command, review, "--json").lines) == 40
     assert len(ok(command, "reviews.store", review, "--json").lines) == 40

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from classic.cli.answerers import opener
 from classic.cli.main import app
-from classic.cli.summarise import _open as open_model
 from classic.errors import ClassicError, InputError
 from classic.runtime.answering import Answering
 from fake_finder import FakeFinder
@@ -18,7 +18,7 @@ from fake_finder import FakeFinder
 @pytest.fixture(autouse=True)
 def finder(monkeypatch: pytest.MonkeyPatch) -> None:
     """A finder by word lists instead of a model, and spellings only."""
-    monkeypatch.setattr("classic.cli.summarise._open", lambda *_, **__: FakeFinder())
+    monkeypatch.setattr("classic.cli.summarise.opener", lambda *_, **__: (FakeFinder, {}))
     monkeypatch.setattr("classic.summary.nearness.nearness", lambda: None)
 
 
@@ -100,14 +100,14 @@ def test_a_missing_file_is_named_even_if_there_is_an_older_page(tmp_path: Path) 
 
 def test_a_version_of_no_store_is_refused() -> None:
     with pytest.raises(InputError, match="no store whose version 7"):
-        open_model(None, 7, None, "cpu", told=False)
+        opener(None, 7, None, "cpu", told=False)
 
 
 def test_a_store_that_cannot_find_says_so(reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Blind(FakeFinder):
         mark = Answering.mark
 
-    monkeypatch.setattr("classic.cli.summarise._open", lambda *_, **__: Blind())
+    monkeypatch.setattr("classic.cli.summarise.opener", lambda *_, **__: (Blind, {}))
     result = run(reviews, "-o", tmp_path / "s.html")
     assert isinstance(result.exception, InputError) and "no finder" in str(result.exception)
     assert not (tmp_path / "s.html").exists()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classic.cli.answerers import answers_format, opener
 from classic.cli.options import (
     AnswersFormat,
     AnswersOut,
@@ -83,20 +84,15 @@ def find(
 
         classic find reviews.store reviews.csv -o opinions.csv --min-confidence 0.7
     """
-    from classic.cli.predict import _form, _opener, _starter
-
     own, asked = (None, store) if text is None else (Path(store), text)
-    form = _form(form, out, as_json)
+    form = answers_format(form, out, as_json)
     source = Path(asked) if asked != "-" and is_file(asked) else None
     if source is None and asked != "-":
         _refuse_path(asked, alone=text is None)
     if source and out is not None and out.exists() and out.samefile(source):
         raise InputError("input and output are the same file", fix="choose another name for --out")
-    open_predictor, job = (
-        _starter(version, threads, device, encoder)
-        if own is None
-        else _opener(own, version, threads, device, told=domain is not None, finding=True, encoder=encoder)
-    )
+    told = domain is not None
+    open_predictor, job = opener(own, version, threads, device, told=told, finding=True, encoder=encoder)
     how: dict[str, Any] = {"min_confidence": min_confidence, "domain": domain, "batch_size": batch_size}
     if source:
         _find_in_file(source, column, out, form or "jsonl", open_predictor, job, how)

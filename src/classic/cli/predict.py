@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from classic.cli import completion
+from classic.cli.answerers import answers_format, opener
 from classic.cli.find import print_found, refuse_missing, show_found
 from classic.cli.options import (
     AnswersFormat,
@@ -26,7 +27,6 @@ from classic.cli.options import (
     ToldDomain,
     is_file,
     is_folder,
-    prepare_torch,
     read_columns,
 )
 from classic.cli.predict_files import (
@@ -46,9 +46,7 @@ from classic.types import Example, example_about
 
 if TYPE_CHECKING:
     from classic.runtime.answering import Answering
-    from classic.runtime.folder import Card
 
-_FORMS = ("jsonl", "csv", "parquet")
 _PATH = re.compile(r"/.*[^.!?]$|\w\.\w+$")  # a word with a slash or an ending, unless it ends as sentences do
 _LONGEST_SHOWN = 40  # characters of a word that an error repeats
 
@@ -157,7 +155,7 @@ def predict(
             "--aspect and --span are for one sentence",
             fix="leave them out; a file names the aspect of every row in a column",
         )
-    form = _form(form, out, as_json)
+    form = answers_format(form, out, as_json)
     if from_file and out is not None and out.exists() and out.samefile(text):
         raise InputError("input and output are the same file", fix="choose another name for --out")
     if engine not in ("local", "ray"):
@@ -172,15 +170,12 @@ def predict(
         raise InputError(
             "--explain is for one sentence", fix="give a sentence; for files use Predictor.explain in Python"
         )
+    asked, told = None if by_starter else Path(store), domain is not None
     if text != "-" and not from_file and not named:
         if out is not None:
             raise InputError("--out is for files", fix="give a file, or leave --out out")
-        opener = (
-            _starter(version, threads, device, encoder)
-            if by_starter
-            else _opener(Path(store), version, threads, device, told=domain is not None, finding=True, encoder=encoder)
-        )
-        predictor = opener[0]()
+        open_predictor, _ = opener(asked, version, threads, device, told=told, finding=True, encoder=encoder)
+        predictor = open_predictor()
         (found,) = predictor.find([text], min_confidence=min_confidence, domain=domain, batch_size=batch_size)
         if explain and found:
             judged = [each.prediction for each in found]
@@ -193,12 +188,7 @@ def predict(
     rows = entries(Path(text), on_error, columns) if from_file else _rows(text, aspect or [], span or [], on_error)
     if engine == "ray":
         threads = threads or 1  # a worker has one CPU
-    told = domain is not None
-    open_predictor, job = (
-        _starter(version, threads, device, encoder)
-        if by_starter
-        else _opener(Path(store), version, threads, device, told=told, encoder=encoder)
-    )
+    open_predictor, job = opener(asked, version, threads, device, told=told, encoder=encoder)
     if out is not None:
 
         def make_engine(on_answer: Callable[[], None]) -> Any:
@@ -248,84 +238,6 @@ def _refuse_word(word: str, *, named: bool) -> None:
     )
 
 
-def _opener(
-    store: Path,
-    version: int | None,
-    threads: int | None,
-    device: str,
-    *,
-    told: bool,
-    finding: bool = False,
-    encoder: str | None = None,
-) -> tuple[Callable[[], Answering], dict[str, Any]]:
-    """How to open the predictor of a store or an exported folder, and what tells it from any other.
-
-    A store answers from the export that is kept beside its version, if there is one: it was found to answer the same, and
-    needs no torch. It cannot be told a domain, is for the CPU, and finds only if it was made with the finder.
-    """
-    from classic.runtime.folder import is_exported, read_card
-
-    if encoder is not None:
-        raise InputError(
-            "--encoder chooses a starter, and a store has an encoder of its own",
-            fix="leave out --encoder, or the store",
-        )
-    if is_exported(store):
-        if version is not None:
-            raise InputError("an exported folder holds one version", fix="leave --version out, or name the store")
-        return _exported(store, read_card(store), threads)
-    from classic.prediction.kept import find_kept
-    from classic.store.store import Store
-
-    opened = Store.open(store)
-    number = opened.version(version).number
-    kept = find_kept(opened, number) if device in ("auto", "cpu") and not told else None
-    if kept is not None and finding and not kept[1].finder:
-        kept = None
-    if kept is not None and (device == "cpu" or not Path("/dev/nvidiactl").exists()):
-        for each in [0, *(one.number for one in opened.chain(number))]:
-            opened.check_version(each)  # a damaged store is named, whoever answers for it
-        return _exported(*kept, threads)
-
-    def open_store() -> Answering:
-        where = prepare_torch(threads, device)
-        from classic.prediction.predictor import Predictor
-
-        return Predictor.open(opened, number, where)
-
-    job = {"digest": opened.digest(number), "device": device, "threads": threads}
-    return open_store, job
-
-
-def _starter(
-    version: int | None, threads: int | None, device: str, encoder: str | None
-) -> tuple[Callable[[], Answering], dict[str, Any]]:
-    """The starter instead of a store: the one over this encoder, or over the embedded one."""
-    if version is not None:
-        raise InputError(
-            f"there is no store whose version {version} could be asked", fix="name the store, or leave --version out"
-        )
-
-    def open_starter() -> Answering:
-        where = prepare_torch(threads, device)
-        from classic.learning.starter import starter_learner, starter_over
-        from classic.prediction.predictor import Predictor
-
-        return Predictor(starter_learner(starter_over(encoder) if encoder else None, where), 1, where)
-
-    job = {"starter": True, "device": device, "threads": threads}
-    return open_starter, job | ({"encoder": encoder} if encoder else {})
-
-
-def _exported(folder: Path, card: Card, threads: int | None) -> tuple[Callable[[], Answering], dict[str, Any]]:
-    def open_exported() -> Answering:
-        from classic.runtime import ExportedPredictor
-
-        return ExportedPredictor(folder, threads, card)
-
-    return open_exported, {"digest": card.digest, "kind": card.kind, "model": card.files}
-
-
 def _engine(
     name: str,
     open_predictor: Callable[[], Answering],
@@ -368,21 +280,6 @@ def _write(
         ahead = list(itertools.islice(waiting, window))
     if known is not None:
         tell_bad(known, marked)
-
-
-def _form(form: str | None, out: Path | None, as_json: bool) -> str | None:
-    """The format of the answers: that of --format, or that of the file's ending. They must not contradict each other."""
-    ending = out.suffix.removeprefix(".").lower() if out is not None else None
-    if form is not None and ending in _FORMS and ending != form:
-        raise InputError(
-            f"--format {form} for a file that ends in .{ending}", fix="leave --format out, or rename the file"
-        )
-    form = form or ending
-    if form not in (None, *_FORMS) or (form == "parquet" and out is None):
-        raise InputError(f"output format {form!r}", fix="use jsonl or csv, or a file that ends in .parquet")
-    if as_json and form not in (None, "jsonl"):
-        raise InputError(f"--json, but the answers are to be {form}", fix="leave --json out")
-    return form
 
 
 def _rows(text: str, aspects: list[str], spans: list[str], on_error: str) -> Iterable[Row | BadRow]:

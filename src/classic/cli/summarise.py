@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from classic.cli.answerers import opener
 from classic.cli.options import BatchSize, Device, MinConfidence, OldVersion, StarterEncoder, Threads, ToldDomain
 from classic.errors import InputError
 
@@ -94,7 +95,8 @@ def summarise(
         check_target(target, source)
     found = survey(source, text, date, product)
     _tell(found)
-    predictor = _open(own, version, threads, device, encoder, told=domain is not None)
+    open_predictor, _ = opener(own, version, threads, device, told=domain is not None, finding=True, encoder=encoder)
+    predictor = open_predictor()
     _summarise(found, predictor, targets, title or source.stem, min_confidence, least, sample, domain, batch_size)
     if open_it:
         import webbrowser
@@ -102,19 +104,6 @@ def summarise(
         page = next((target for target in targets if target.suffix.casefold() == ".html"), targets[0])
         if not webbrowser.open(page.resolve().as_uri()):
             typer.echo("found no browser to open it with", err=True)
-
-
-def _open(
-    own: Path | None, version: int | None, threads: int | None, device: str, encoder: str | None = None, *, told: bool
-) -> Answering:
-    from classic.cli.predict import _opener, _starter
-
-    opener, _ = (
-        _starter(version, threads, device, encoder)
-        if own is None
-        else _opener(own, version, threads, device, told=told, finding=True, encoder=encoder)
-    )
-    return opener()
 
 
 def _tell(found: Survey) -> None:
