@@ -56,6 +56,16 @@ def test_it_tells_those_who_do_not_see_it(folder: Path) -> None:
     )
 
 
+def test_a_classic_that_is_best_by_both_is_told_once(tmp_path: Path) -> None:
+    for system, score in (("classic@bert/dil", 0.9), ("ncl@bert/dil", 0.8)):
+        write_result(tmp_path, system, [(score, score)])
+    chosen = Selection(systems=("classic@bert", "ncl@bert"))
+    assert draw_picture("main", chosen, tmp_path, form="svg").says == (
+        "Final accuracy and macro-F1 of 2 continual learners. Best accuracy: CLASSIC on bert, 0.9000. "
+        "Best own F1: CLASSIC on bert, 0.9000."
+    )
+
+
 def test_the_whole_table_is_a_small_file_and_the_same_every_time(folder: Path) -> None:
     picture = draw_picture("main", Selection(orders=(0, 1)), folder)
     assert picture.data.startswith(b"\x89PNG")

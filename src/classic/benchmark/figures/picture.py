@@ -192,12 +192,11 @@ def _told(rows: Sequence[TableRow]) -> str:
     """The picture in a few sentences: who is best, where CLASSIC is, what is missing."""
     there = [row for row in rows if row.competes and row.runs]
     told = [f"Final accuracy and macro-F1 of {len(there)} continual learners."]
-    for metric in ("accuracy", "own_f1"):
-        scores = {f"{row.label} on {row.backbone}": mean(row.by_order(metric)) for row in there}
-        for leader in sorted(scores, key=lambda name: -scores[name])[:1]:
-            told.append(f"Best {METRIC_NAMES[metric]}: {leader}, {scores[leader]:.4f}.")
+    leaders = [max(there, key=lambda row: mean(row.by_order(metric))) for metric in ("accuracy", "own_f1") if there]
+    for metric, row in zip(("accuracy", "own_f1"), leaders, strict=False):
+        told.append(f"Best {METRIC_NAMES[metric]}: {row.label} on {row.backbone}, {mean(row.by_order(metric)):.4f}.")
     for row in there:
-        if row.is_reference:
+        if row.is_reference and any(leader is not row for leader in leaders):
             ours, own = (mean(row.by_order(metric)) for metric in ("accuracy", "own_f1"))
             told.append(f"CLASSIC: accuracy {ours:.4f}, {METRIC_NAMES['own_f1']} {own:.4f}.")
     missing = sum(not row.runs for row in rows)
