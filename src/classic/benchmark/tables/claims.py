@@ -23,8 +23,8 @@ _NOTES = (
     "of all answers by McNemar's exact test, both corrected after Holm over the rows of a part.",
     "Forward: right after a domain was learned, against a network that learned it alone and is told the domain. Backward: "
     "at the end, against right after. Domains are drawn again; p by Wilcoxon's signed-rank test over them.",
-    "Holds: ahead with p below 0.05. Fails: behind with p below 0.05. Anything else is not shown, either way. p is about "
-    "sentences or domains, not about seeds.",
+    "The verdict is on own F1. Holds: ahead with p below 0.05. Fails: behind with p below 0.05. Anything else is not shown, "
+    "either way. p is about sentences or domains, not about seeds.",
 )
 _BELIEVED, _DRAWS = 0.05, 2000
 _LOSSES = ("csc", "cks", "ced")
