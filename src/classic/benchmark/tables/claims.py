@@ -67,11 +67,11 @@ class Claim:
     def line(self) -> Line:
         """As a line of the table."""
         if not self.runs:
-            return Line((Cell(self.text), *(Cell(MISSING) for _ in _TITLES), Cell(self.verdict)), self.section)
+            return Line((*map(Cell, (self.text, self.verdict)), *(Cell(MISSING) for _ in _TITLES)), self.section)
         low, high = (points(100 * value) for value in self.interval)
         difference = f"{points(100 * (self.ours - self.theirs))} ({low} to {high})"
         texts = (decimal(self.ours), decimal(self.theirs), difference, p_value(self.p), self.answers, str(self.runs))
-        return Line((Cell(self.text), *map(Cell, texts), Cell(self.verdict)), self.section)
+        return Line(tuple(map(Cell, (self.text, self.verdict, *texts))), self.section)
 
 
 def claims_table(ours: str, chosen: Selection, folder: Path, *, scenario: str = "dil") -> Table:
@@ -114,7 +114,7 @@ def claims_table(ours: str, chosen: Selection, folder: Path, *, scenario: str = 
     return Table(
         "main",
         f"The paper's claims about {row.label}, on {row.backbone}",
-        (Column("claim", words=True), *map(Column, _TITLES), Column("verdict", words=True)),
+        (Column("claim", words=True), Column("verdict", words=True), *map(Column, _TITLES)),
         tuple(claim.line for claim in found),
         tuple(notes),
         " ".join(["classic bench claims", ours, *options_of(chosen, usual="full")]),
